@@ -1,0 +1,1 @@
+//! Benchmarks: an open-loop Kafka load driver, peers and floors.

@@ -1,0 +1,1 @@
+//! What a broker decides: groups, fetch waiting, fetch sessions, produce admission (pure).

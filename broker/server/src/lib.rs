@@ -1,0 +1,1 @@
+//! The Kafka listener, one handler for each API, and the node that ties log and metadata together.

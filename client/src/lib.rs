@@ -1,0 +1,1 @@
+//! A Kafka client: batching producer, manual and group consumer, admin.

@@ -1,0 +1,1 @@
+//! The metadata state machine: apply(state, command) gives an outcome and events (pure).

@@ -1,0 +1,24 @@
+//! Ids, positions, units, `ErrorKind` and the ports that every part of Tidemill shares.
+//!
+//! This crate knows nothing of Kafka's wire, of files or of Raft. It holds the words of the
+//! three seams (the log, the metadata, the objects) so that the crates on either side of a seam
+//! need not import each other.
+//!
+//! Read in this order: [`ids`], [`position`], [`location`], [`commit`], [`error`], [`ports`].
+
+pub mod ids;
+pub mod position;
+pub mod location;
+pub mod commit;
+pub mod error;
+pub mod ports;
+
+pub use commit::{BatchFacts, BatchOutcome, ProducerFacts};
+pub use error::ErrorKind;
+pub use ids::{
+    BrokerEpoch, BrokerId, Incarnation, LaneId, LaneKey, LaneSequence, ObjectId, PartitionId,
+    PartitionIndex, ProducerEpoch, ProducerId, TopicId,
+};
+pub use location::{FileId, FileNumber, Location};
+pub use position::{AppliedIndex, BaseSequence, LeaderEpoch, Offset, TimestampMs};
+pub use ports::{Clock, Spawn};

@@ -1,0 +1,1 @@
+//! Deterministic simulation of a node: faults, invariants and their broken twins.

@@ -1,0 +1,1 @@
+//! The formats of log objects and index objects (pure).

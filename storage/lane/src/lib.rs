@@ -1,0 +1,1 @@
+//! What a lane of flushes decides: sealing, sequences, skips, failover, answers (pure).

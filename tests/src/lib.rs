@@ -1,0 +1,1 @@
+//! End-to-end suites against real processes and real clients.
