@@ -1,0 +1,89 @@
+//! The `LogStore` port: where log objects become durable.
+//!
+//! Two shapes stand behind it. An *append-file* store writes objects one after another into the
+//! rolling file of their lane; a file belongs to one life of one lane. An *immutable-object* store
+//! puts each object under a key of its own. Callers see the difference only in [`Shape`] and in the
+//! [`Location`] they get back.
+//!
+//! Invariants every adapter keeps:
+//! - `put` returns `Ok` only when the object is durable and can be read at the location returned.
+//! - After an error or a timeout the caller does not know whether bytes lie there; it may put the same
+//!   object again, and an append-file store then writes it to a *new* file. Only a location returned
+//!   by `put` may be proposed, and for one object id at most one of them.
+//! - Reading never returns bytes other than those put.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use tidemill_base::ports::BoxFuture;
+use tidemill_base::{ErrorKind, FileId, LaneKey, Location, ObjectId};
+
+/// How a store makes objects durable.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Shape {
+    /// Objects are appended to a rolling file of their lane; one sync at a time is useful.
+    AppendFiles,
+    /// Each object is one conditional put; many may be in flight.
+    ImmutableObjects,
+}
+
+/// What went wrong in a store.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{operation} {what}: {reason}")]
+pub struct StoreError {
+    /// What was tried, as a verb: "put", "read", "delete".
+    pub operation: &'static str,
+    /// The object or file.
+    pub what: String,
+    /// What the layer below said.
+    pub reason: String,
+    /// Whether the store has no room left.
+    pub full: bool,
+    /// What the caller may do. `NotFound` from a read means: ask again where it lies.
+    pub kind: ErrorKind,
+}
+
+/// A file or object found in the store.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct StoredFile {
+    /// Which.
+    pub file: FileId,
+    /// Its length in bytes.
+    pub length: u64,
+}
+
+/// Durable storage for log objects.
+pub trait LogStore: Send + Sync + 'static {
+    /// Which shape this store has.
+    fn shape(&self) -> Shape;
+
+    /// Writes one object and returns when it is durable. `parts` are its bytes in order.
+    ///
+    /// Puts of one lane into an append-file store are written in the order of the calls. A put whose
+    /// future is dropped may still land; its location is then garbage.
+    fn put(&self, object: ObjectId, parts: Vec<Bytes>) -> BoxFuture<'_, Result<Location, StoreError>>;
+
+    /// Abandons the file a lane writes to, so that the next put starts a new one. Called when a
+    /// sync takes too long; harmless otherwise.
+    fn abandon_file(&self, lane: LaneKey);
+
+    /// Reads `length` bytes at `position` of a file or object: exactly that many, or an error.
+    fn read(
+        &self,
+        file: FileId,
+        position: u64,
+        length: usize,
+    ) -> BoxFuture<'_, Result<Bytes, StoreError>>;
+
+    /// Deletes a file or object. Deleting one that does not exist succeeds.
+    fn delete(&self, file: FileId) -> BoxFuture<'_, Result<(), StoreError>>;
+
+    /// All files and objects present, sorted. May miss those written meanwhile.
+    fn list(&self) -> BoxFuture<'_, Result<Vec<StoredFile>, StoreError>>;
+
+    /// How many bytes may still be written, or `None` where there is no such limit.
+    fn free_bytes(&self) -> BoxFuture<'_, Result<Option<u64>, StoreError>>;
+}
+
+/// A shared store.
+pub type SharedLogStore = Arc<dyn LogStore>;
