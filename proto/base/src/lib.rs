@@ -4,7 +4,8 @@
 //! three seams (the log, the metadata, the objects) so that the crates on either side of a seam
 //! need not import each other.
 //!
-//! Read in this order: [`ids`], [`position`], [`location`], [`commit`], [`error`], [`ports`].
+//! Read in this order: [`ids`], [`position`], [`location`], [`commit`], [`error`], [`ports`],
+//! [`twins`].
 
 pub mod ids;
 pub mod position;
@@ -12,6 +13,7 @@ pub mod location;
 pub mod commit;
 pub mod error;
 pub mod ports;
+pub mod twins;
 
 pub use commit::{BatchFacts, BatchOutcome, ProducerFacts};
 pub use error::ErrorKind;
