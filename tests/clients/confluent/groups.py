@@ -1,0 +1,191 @@
+"""Members of consumer groups."""
+
+import os
+import subprocess
+import sys
+import time
+
+from confluent_kafka import KafkaError, TopicPartition
+from harness import case, equal, eventually
+from kit import consumer, create_topic, expect_code, producer, send_all, take, values
+
+QUICK = {"session_timeout_ms": 6000, "heartbeat_interval_ms": 300}
+
+
+class Member:
+    """A subscribed consumer that remembers what it read and how its assignment changed."""
+
+    def __init__(self, run, group, topics, **configs):
+        self.client = consumer(run, group, **{**QUICK, **configs})
+        self.got = []
+        self.assigned = []
+        self.revoked = []
+        self.error = None
+        self.client.subscribe(
+            topics,
+            on_assign=lambda _, parts: self.assigned.append(sorted(p.partition for p in parts)),
+            on_revoke=lambda _, parts: self.revoked.append(sorted(p.partition for p in parts)),
+        )
+
+    def poll(self):
+        message = self.client.poll(0.05)
+        if message is not None:
+            if message.error():
+                self.error = message.error()
+            else:
+                self.got.append(message)
+
+    def partitions(self):
+        return {(p.topic, p.partition) for p in self.client.assignment()}
+
+
+def settle(members, check, what, seconds=20):
+    """Polls all members in turn until `check` holds."""
+
+    def step():
+        for member in members:
+            member.poll()
+        return check()
+
+    eventually(step, what, seconds, pause=0)
+
+
+def shared(members, topic, partitions):
+    """Whether the members together have every partition once, and each has some."""
+    owned = [member.partitions() for member in members]
+    return all(owned) and sorted(sum(map(list, owned), [])) == [(topic, p) for p in range(partitions)]
+
+
+def fill(run, topic, partitions, each=10):
+    records = [{"value": f"{p}-{i}", "partition": p} for p in range(partitions) for i in range(each)]
+    send_all(producer(run), topic, records)
+    return sorted(record["value"].encode() for record in records)
+
+
+@case("groups.one_member")
+def one_member(run):
+    topic = create_topic(run, 3)
+    sent = fill(run, topic, 3)
+    member = Member(run, run.group(), [topic])
+    settle([member], lambda: len(member.got) == 30, "all records")
+    equal(sorted(values(member.got)), sent, "records")
+    equal(member.partitions(), {(topic, p) for p in range(3)}, "assignment")
+
+
+@case("groups.members_share")
+def members_share(run):
+    topic, group = create_topic(run, 4), run.group()
+    members = [Member(run, group, [topic]) for _ in range(2)]
+    settle(members, lambda: shared(members, topic, 4), "an even share")
+    equal([len(m.partitions()) for m in members], [2, 2], "partitions each")
+    sent = fill(run, topic, 4)
+    settle(members, lambda: sum(len(m.got) for m in members) >= 40, "all records")
+    equal(sorted(values(members[0].got + members[1].got)), sent, "records")
+
+
+@case("groups.join_rebalances")
+def join_rebalances(run):
+    topic, group = create_topic(run, 4), run.group()
+    first = Member(run, group, [topic])
+    settle([first], lambda: len(first.partitions()) == 4, "the first has all")
+    second = Member(run, group, [topic])
+    settle([first, second], lambda: shared([first, second], topic, 4), "both have some")
+    assert first.revoked, "nothing was revoked"
+
+
+@case("groups.leave_rebalances")
+def leave_rebalances(run):
+    topic, group = create_topic(run, 4), run.group()
+    members = [Member(run, group, [topic], session_timeout_ms=30000) for _ in range(2)]
+    settle(members, lambda: shared(members, topic, 4), "both have some")
+    left = time.monotonic()
+    members[1].client.close()
+    settle(members[:1], lambda: len(members[0].partitions()) == 4, "the first has all", seconds=15)
+    assert time.monotonic() - left < 15
+
+
+@case("groups.death_rebalances")
+def death_rebalances(run):
+    topic, group = create_topic(run, 4), run.group()
+    program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "member.py")
+    doomed = subprocess.Popen(
+        [sys.executable, program, run.bootstrap, topic, group, "6000"], stdout=subprocess.PIPE, text=True
+    )
+    run.at_end(doomed.kill)
+    equal(doomed.stdout.readline().strip(), "4", "partitions of the doomed member")
+    heir = Member(run, group, [topic])
+    settle([heir], lambda: len(heir.partitions()) == 2, "both have some")
+    killed = time.monotonic()
+    doomed.kill()
+    doomed.wait()
+    settle([heir], lambda: len(heir.partitions()) == 4, "the heir has all", seconds=20)
+    assert time.monotonic() - killed > 3, "the dead member was gone before its session could end"
+
+
+@case("groups.static_member_returns")
+def static_member_returns(run):
+    topic, group = create_topic(run, 4), run.group()
+    stay = Member(run, group, [topic], group_instance_id="stay", session_timeout_ms=20000)
+    move = Member(run, group, [topic], group_instance_id="move", session_timeout_ms=20000)
+    settle([stay, move], lambda: shared([stay, move], topic, 4), "both have some")
+    before, changes = move.partitions(), len(stay.assigned)
+    move.client.close()
+    again = Member(run, group, [topic], group_instance_id="move", session_timeout_ms=20000)
+    settle([stay, again], lambda: again.partitions() == before, "the same partitions again")
+    until = time.monotonic() + 1
+    settle([stay, again], lambda: time.monotonic() > until, "a quiet second")
+    equal((len(stay.assigned), len(stay.partitions())), (changes, 2), "rebalances of the other")
+
+
+@case("groups.static_member_fenced")
+def static_member_fenced(run):
+    topic, group = create_topic(run, 2), run.group()
+    old = Member(run, group, [topic], group_instance_id="only")
+    settle([old], lambda: len(old.partitions()) == 2, "the old one has all")
+    new = Member(run, group, [topic], group_instance_id="only")
+    settle([old, new], lambda: old.error is not None and len(new.partitions()) == 2, "the new one has all")
+    assert old.error.code() in (KafkaError._FATAL, KafkaError.FENCED_INSTANCE_ID), old.error
+    assert "instance" in old.error.str().lower(), old.error
+
+
+@case("groups.cooperative")
+def cooperative(run):
+    topic, group = create_topic(run, 4), run.group()
+    strategy = {"partition_assignment_strategy": "cooperative-sticky"}
+    first = Member(run, group, [topic], **strategy)
+    settle([first], lambda: len(first.partitions()) == 4, "the first has all")
+    second = Member(run, group, [topic], **strategy)
+    settle([first, second], lambda: shared([first, second], topic, 4), "both have some")
+    equal(sum(map(len, first.revoked)), 2, "partitions revoked from the first")
+    equal(sum(map(len, first.assigned)), 4, "partitions ever assigned to the first")
+
+
+@case("groups.eager_roundrobin")
+def eager_roundrobin(run):
+    topics, group = [create_topic(run, 3) for _ in range(2)], run.group()
+    members = [Member(run, group, topics, partition_assignment_strategy="roundrobin") for _ in range(2)]
+    everything = sorted((topic, p) for topic in topics for p in range(3))
+    settle(members, lambda: sorted(list(members[0].partitions()) + list(members[1].partitions())) == everything, "all")
+    equal([len(m.partitions()) for m in members], [3, 3], "partitions each")
+
+
+@case("groups.two_groups")
+def two_groups(run):
+    topic = create_topic(run, 2)
+    sent = fill(run, topic, 2)
+    members = [Member(run, run.group(), [topic]) for _ in range(2)]
+    settle(members, lambda: all(len(m.got) == 20 for m in members), "all records in both")
+    for member in members:
+        equal(sorted(values(member.got)), sent, "records")
+
+
+@case("groups.commit_by_outsider_refused")
+def commit_by_outsider_refused(run):
+    topic, group = create_topic(run), run.group()
+    member = Member(run, group, [topic])
+    settle([member], lambda: member.partitions(), "a member")
+    outsider = consumer(run, group)
+    expect_code(
+        KafkaError.UNKNOWN_MEMBER_ID,
+        lambda: outsider.commit(offsets=[TopicPartition(topic, 0, 3)], asynchronous=False),
+    )
