@@ -1,0 +1,159 @@
+//! Which APIs are served, in which versions: one list.
+//!
+//! The version ranges are those of the message tables, which follow Apache Kafka 4.1. Produce is
+//! listed from 0 because old clients look for it before they enable compression; versions 0 to 2
+//! are answered with UNSUPPORTED_VERSION in their own shape.
+
+use std::ops::RangeInclusive;
+
+use crate::message::{Message, Request, Response};
+use crate::messages::*;
+
+/// Hands the list of APIs to another macro: name, number, request, response.
+macro_rules! for_each_api {
+    ($then:ident) => {
+        $then! {
+            Produce = 0, ProduceRequest => ProduceResponse;
+            Fetch = 1, FetchRequest => FetchResponse;
+            ListOffsets = 2, ListOffsetsRequest => ListOffsetsResponse;
+            Metadata = 3, MetadataRequest => MetadataResponse;
+            ApiVersions = 18, ApiVersionsRequest => ApiVersionsResponse;
+            CreateTopics = 19, CreateTopicsRequest => CreateTopicsResponse;
+            InitProducerId = 22, InitProducerIdRequest => InitProducerIdResponse;
+        }
+    };
+}
+pub(crate) use for_each_api;
+
+/// The versions of an API.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ApiRange {
+    /// The API.
+    pub api: ApiKey,
+    /// Kafka's name of it.
+    pub name: &'static str,
+    /// The lowest version served.
+    pub version_min: i16,
+    /// The highest version served.
+    pub version_max: i16,
+    /// The first version with compact lengths and tagged fields; `i16::MAX` if there is none.
+    pub flexible_from: i16,
+}
+
+impl ApiRange {
+    /// The versions served.
+    #[must_use]
+    pub fn versions(&self) -> RangeInclusive<i16> {
+        self.version_min..=self.version_max
+    }
+
+    /// Whether the messages and headers of a version have tagged fields.
+    #[must_use]
+    pub fn is_flexible(&self, version: i16) -> bool {
+        version >= self.flexible_from
+    }
+}
+
+macro_rules! define_apis {
+    ($($api:ident = $number:literal, $request:ident => $response:ident;)*) => {
+        /// An API that is served.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        #[repr(i16)]
+        pub enum ApiKey {
+            $(
+                #[doc = concat!("[`", stringify!($request), "`], number ", stringify!($number), ".")]
+                $api = $number,
+            )*
+        }
+
+        /// Every API that is served, by number.
+        pub const API_TABLE: &[ApiRange] = &[$(
+            ApiRange {
+                api: ApiKey::$api,
+                name: stringify!($api),
+                version_min: *$request::VERSIONS.start(),
+                version_max: *$request::VERSIONS.end(),
+                flexible_from: $request::FLEXIBLE_FROM,
+            },
+        )*];
+
+        impl ApiKey {
+            /// The API of this number, if it is served.
+            #[must_use]
+            pub fn from_number(number: i16) -> Option<Self> {
+                match number {
+                    $($number => Some(Self::$api),)*
+                    _ => None,
+                }
+            }
+
+            /// The versions in which it is served.
+            #[must_use]
+            pub fn range(self) -> &'static ApiRange {
+                match self {
+                    $(Self::$api => const { find(ApiKey::$api) },)*
+                }
+            }
+        }
+
+        $(
+            impl Request for $request {
+                const API: ApiKey = ApiKey::$api;
+                type Response = $response;
+            }
+
+            impl Response for $response {
+                const API: ApiKey = ApiKey::$api;
+                type Request = $request;
+            }
+        )*
+    };
+}
+for_each_api!(define_apis);
+
+const fn find(api: ApiKey) -> &'static ApiRange {
+    let mut index = 0;
+    while API_TABLE[index].api as i16 != api as i16 {
+        index += 1;
+    }
+    &API_TABLE[index]
+}
+
+impl ApiKey {
+    /// The number on the wire.
+    #[must_use]
+    pub fn number(self) -> i16 {
+        self as i16
+    }
+
+    /// Kafka's name.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        self.range().name
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_sorted_by_number_and_finds_itself() {
+        assert!(API_TABLE.is_sorted_by_key(|range| range.api.number()));
+        for range in API_TABLE {
+            assert_eq!(ApiKey::from_number(range.api.number()), Some(range.api));
+            assert_eq!(range.api.range(), range);
+        }
+    }
+
+    #[test]
+    fn requests_and_responses_have_the_same_versions() {
+        macro_rules! check {
+            ($($api:ident = $number:literal, $request:ident => $response:ident;)*) => {$(
+                assert_eq!($request::VERSIONS, $response::VERSIONS, stringify!($api));
+                assert_eq!($request::FLEXIBLE_FROM, $response::FLEXIBLE_FROM, stringify!($api));
+            )*};
+        }
+        for_each_api!(check);
+    }
+}

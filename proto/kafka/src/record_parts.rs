@@ -1,0 +1,135 @@
+//! `RecordParts`: the record bytes of a partition as a list of shared buffers.
+//!
+//! A stored batch is immutable and shared; only its first 16 bytes (base offset, length, partition
+//! leader epoch) differ from what was stored. So a fetch response lists, per batch, a head by value
+//! and a body by reference, and nothing of the body is copied on its way to the socket.
+
+use bytes::{Bytes, BytesMut};
+
+/// How many bytes of a batch are written by the broker when it serves the batch: base offset (8),
+/// length (4) and partition leader epoch (4).
+pub const BATCH_HEAD_BYTES: usize = 16;
+
+/// A piece of record bytes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum RecordPart {
+    /// The first bytes of a batch, held by value and copied into the frame.
+    Head([u8; BATCH_HEAD_BYTES]),
+    /// Shared bytes, written without a copy.
+    Shared(Bytes),
+}
+
+impl AsRef<[u8]> for RecordPart {
+    fn as_ref(&self) -> &[u8] {
+        match self {
+            Self::Head(head) => head,
+            Self::Shared(bytes) => bytes,
+        }
+    }
+}
+
+/// Record bytes in pieces. Two values are equal when their bytes are, however they are cut.
+#[derive(Clone, Default, Debug)]
+pub struct RecordParts {
+    parts: Vec<RecordPart>,
+    len: usize,
+}
+
+impl RecordParts {
+    /// No bytes. Does not allocate.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { parts: Vec::new(), len: 0 }
+    }
+
+    /// No bytes, with room for `batches` pushes of [`RecordParts::push_batch`].
+    #[must_use]
+    pub fn with_batches(batches: usize) -> Self {
+        Self { parts: Vec::with_capacity(2 * batches), len: 0 }
+    }
+
+    /// Adds shared bytes.
+    pub fn push(&mut self, bytes: Bytes) {
+        self.len += bytes.len();
+        self.parts.push(RecordPart::Shared(bytes));
+    }
+
+    /// Adds a batch: its 16 head bytes and the stored bytes that follow them.
+    pub fn push_batch(&mut self, head: [u8; BATCH_HEAD_BYTES], body: Bytes) {
+        self.len += BATCH_HEAD_BYTES;
+        self.parts.push(RecordPart::Head(head));
+        self.push(body);
+    }
+
+    /// The length of all pieces in bytes.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are no bytes.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The pieces in order.
+    pub fn iter(&self) -> impl Iterator<Item = &RecordPart> {
+        self.parts.iter()
+    }
+
+    /// All bytes in one buffer. Without a copy if there is one shared piece, as after decoding.
+    #[must_use]
+    pub fn to_bytes(&self) -> Bytes {
+        match self.parts.as_slice() {
+            [] => Bytes::new(),
+            [RecordPart::Shared(only)] => only.clone(),
+            many => {
+                let mut all = BytesMut::with_capacity(self.len);
+                many.iter().for_each(|part| all.extend_from_slice(part.as_ref()));
+                all.freeze()
+            }
+        }
+    }
+}
+
+impl From<Bytes> for RecordParts {
+    fn from(bytes: Bytes) -> Self {
+        let mut parts = Self::new();
+        if !bytes.is_empty() {
+            parts.push(bytes);
+        }
+        parts
+    }
+}
+
+impl PartialEq for RecordParts {
+    fn eq(&self, other: &Self) -> bool {
+        fn bytes(parts: &RecordParts) -> impl Iterator<Item = &u8> {
+            parts.iter().flat_map(|part| part.as_ref())
+        }
+        self.len == other.len && bytes(self).eq(bytes(other))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equality_ignores_how_the_bytes_are_cut() {
+        let mut cut = RecordParts::new();
+        cut.push_batch(*b"0123456789abcdef", Bytes::from_static(b"xyz"));
+        let whole = RecordParts::from(Bytes::from_static(b"0123456789abcdefxyz"));
+        assert_eq!(cut, whole);
+        assert_eq!(cut.len(), 19);
+        assert_eq!(cut.to_bytes(), whole.to_bytes());
+        assert_ne!(cut, RecordParts::from(Bytes::from_static(b"0123456789abcdefxyZ")));
+    }
+
+    #[test]
+    fn a_single_shared_piece_is_given_back_without_a_copy() {
+        let bytes = Bytes::from_static(b"batch");
+        assert_eq!(RecordParts::from(bytes.clone()).to_bytes().as_ptr(), bytes.as_ptr());
+    }
+}
