@@ -12,14 +12,18 @@
 //!   would succeed without them.
 //! - A file's name is durable when `create`, `rename` or `remove` returned.
 //!
-//! The real adapter blocks in place: `WriteFile` and the methods of `Disk` are called only from
-//! tasks on threads of their own (`Spawn::dedicated`). `ReadFile::read` may be called anywhere.
+//! The real adapter blocks in place where a file is made or written: `Disk::create` and `WriteFile`
+//! are called only from tasks on threads of their own (`Spawn::dedicated`). All else may be called
+//! anywhere.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use tidemill_base::ErrorKind;
 use tidemill_base::ports::BoxFuture;
+
+#[cfg(test)]
+mod conformance;
 
 /// What went wrong with a file.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -35,6 +39,24 @@ pub struct DiskError {
     pub full: bool,
     /// What the caller may do.
     pub kind: ErrorKind,
+}
+
+impl DiskError {
+    /// An error of `kind` that `operation` met at `path`.
+    pub fn new(
+        operation: &'static str,
+        path: &str,
+        kind: ErrorKind,
+        reason: impl Into<String>,
+    ) -> Self {
+        Self { operation, path: path.to_owned(), reason: reason.into(), full: false, kind }
+    }
+
+    /// The same error, saying that the disk is full.
+    #[must_use]
+    pub fn because_full(self) -> Self {
+        Self { full: true, ..self }
+    }
 }
 
 /// A file in a listing.
