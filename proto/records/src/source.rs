@@ -41,6 +41,7 @@ impl<'a> SliceSource<'a> {
     }
 }
 
+#[cold]
 fn overrun() -> RecordsError {
     RecordsError::fault(RecordFault::Overrun)
 }
@@ -48,28 +49,33 @@ fn overrun() -> RecordsError {
 impl<'a> ByteSource for SliceSource<'a> {
     type Span = &'a [u8];
 
+    #[inline(always)]
     fn at_end(&mut self) -> Result<bool, RecordsError> {
         Ok(self.data.is_empty())
     }
 
+    #[inline(always)]
     fn byte(&mut self) -> Result<u8, RecordsError> {
         let (&byte, rest) = self.data.split_first().ok_or_else(overrun)?;
         self.data = rest;
         Ok(byte)
     }
 
+    #[inline(always)]
     fn varint(&mut self, bytes_max: usize) -> Result<(u64, usize), RecordsError> {
         let (value, length) = varint::read(self.data, bytes_max).map_err(RecordsError::fault)?;
         self.data = &self.data[length..];
         Ok((value, length))
     }
 
+    #[inline(always)]
     fn take(&mut self, length: u32) -> Result<&'a [u8], RecordsError> {
         let (taken, rest) = self.data.split_at_checked(length as usize).ok_or_else(overrun)?;
         self.data = rest;
         Ok(taken)
     }
 
+    #[inline(always)]
     fn rest(&self) -> &'a [u8] {
         self.data
     }
@@ -91,12 +97,31 @@ impl<'a> ChunkSource<'a> {
     }
 
     /// What is left of the chunk; after its end, the next chunk. Empty at the end of the data.
+    #[inline(always)]
     pub(crate) fn available(&mut self) -> Result<&[u8], RecordsError> {
         if self.position == self.filled {
-            self.filled = self.inflater.fill(self.chunk, &mut self.budget)?;
-            self.position = 0;
+            self.refill()?;
         }
         Ok(&self.chunk[self.position..self.filled])
+    }
+
+    #[cold]
+    fn refill(&mut self) -> Result<(), RecordsError> {
+        self.filled = self.inflater.fill(self.chunk, &mut self.budget)?;
+        self.position = 0;
+        Ok(())
+    }
+
+    /// A varint that may cross into the next chunk.
+    #[cold]
+    fn varint_across(&mut self, bytes_max: usize) -> Result<(u64, usize), RecordsError> {
+        let mut reader = VarintReader::default();
+        loop {
+            let byte = self.byte()?;
+            if let Some(done) = reader.push(byte, bytes_max).map_err(RecordsError::fault)? {
+                return Ok(done);
+            }
+        }
     }
 
     /// Passes `length` bytes of what [`Self::available`] gave.
@@ -108,16 +133,19 @@ impl<'a> ChunkSource<'a> {
 impl ByteSource for ChunkSource<'_> {
     type Span = ();
 
+    #[inline(always)]
     fn at_end(&mut self) -> Result<bool, RecordsError> {
         Ok(self.available()?.is_empty())
     }
 
+    #[inline(always)]
     fn byte(&mut self) -> Result<u8, RecordsError> {
         let byte = self.available()?.first().copied().ok_or_else(overrun)?;
         self.position += 1;
         Ok(byte)
     }
 
+    #[inline(always)]
     fn varint(&mut self, bytes_max: usize) -> Result<(u64, usize), RecordsError> {
         let window = &self.chunk[self.position..self.filled];
         if window.len() >= bytes_max {
@@ -125,13 +153,7 @@ impl ByteSource for ChunkSource<'_> {
             self.position += length;
             return Ok((value, length));
         }
-        let mut reader = VarintReader::default();
-        loop {
-            let byte = self.byte()?;
-            if let Some(done) = reader.push(byte, bytes_max).map_err(RecordsError::fault)? {
-                return Ok(done);
-            }
-        }
+        self.varint_across(bytes_max)
     }
 
     fn take(&mut self, length: u32) -> Result<(), RecordsError> {

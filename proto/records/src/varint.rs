@@ -38,12 +38,17 @@ impl VarintReader {
 }
 
 /// The number at the start of `bytes` and its length.
+#[inline]
 pub(crate) fn read(bytes: &[u8], bytes_max: usize) -> Result<(u64, usize), RecordFault> {
-    if let Some(&byte) = bytes.first()
-        && byte < 0x80
-    {
-        return Ok((u64::from(byte), 1));
+    match *bytes {
+        [one, ..] if one < 0x80 => Ok((u64::from(one), 1)),
+        [one, two, ..] if two < 0x80 => Ok((u64::from(one & 0x7f) | u64::from(two) << 7, 2)),
+        _ => read_long(bytes, bytes_max),
     }
+}
+
+#[cold]
+fn read_long(bytes: &[u8], bytes_max: usize) -> Result<(u64, usize), RecordFault> {
     let mut reader = VarintReader::default();
     for &byte in bytes.iter().take(bytes_max + 1) {
         if let Some(done) = reader.push(byte, bytes_max)? {
@@ -54,11 +59,13 @@ pub(crate) fn read(bytes: &[u8], bytes_max: usize) -> Result<(u64, usize), Recor
 }
 
 /// The signed number of 64 bits that `raw` stands for.
+#[inline]
 pub(crate) fn zigzag64(raw: u64) -> i64 {
     (raw >> 1) as i64 ^ -((raw & 1) as i64)
 }
 
 /// The signed number of 32 bits that `raw` stands for.
+#[inline]
 pub(crate) fn zigzag32(raw: u64) -> Result<i32, RecordFault> {
     let raw = u32::try_from(raw).map_err(|_| RecordFault::VarintTooLong)?;
     Ok((raw >> 1) as i32 ^ -((raw & 1) as i32))

@@ -75,6 +75,7 @@ fn read_header<S: ByteSource>(
     Ok(RawHeader { key, value: fields.nullable()? })
 }
 
+#[cold]
 fn negative() -> RecordsError {
     RecordsError::fault(RecordFault::LengthNegative)
 }
@@ -86,23 +87,27 @@ struct Fields<'s, S> {
 }
 
 impl<S: ByteSource> Fields<'_, S> {
+    #[inline(always)]
     fn spend(&mut self, bytes: usize) -> Result<(), RecordsError> {
         let left = u32::try_from(bytes).ok().and_then(|bytes| self.left.checked_sub(bytes));
         self.left = left.ok_or(RecordsError::fault(RecordFault::Overrun))?;
         Ok(())
     }
 
+    #[inline(always)]
     fn byte(&mut self) -> Result<u8, RecordsError> {
         self.spend(1)?;
         self.source.byte()
     }
 
+    #[inline(always)]
     fn i32(&mut self) -> Result<i32, RecordsError> {
         let (raw, length) = self.source.varint(VARINT32_BYTES_MAX)?;
         self.spend(length)?;
         zigzag32(raw).map_err(RecordsError::fault)
     }
 
+    #[inline(always)]
     fn i64(&mut self) -> Result<i64, RecordsError> {
         let (raw, length) = self.source.varint(VARINT64_BYTES_MAX)?;
         self.spend(length)?;
