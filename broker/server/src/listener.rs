@@ -1,0 +1,147 @@
+//! The Kafka listener: accepts connections and runs one task for each.
+//!
+//! Bounds: connections in all and per address, bytes per frame, frames in flight per connection,
+//! memory of requests ([`Budget`]), time without a byte. Past a bound a connection waits or is
+//! closed; others do not notice.
+
+mod connection;
+mod frames;
+mod outbox;
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use tidemill_base::ports::SharedSpawn;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+
+use crate::budget::Budget;
+use crate::service::Service;
+
+/// What bounds a listener.
+#[derive(Clone, Debug)]
+pub struct ListenerLimits {
+    /// Connections open at once. Further ones are closed at once. Default 16,384.
+    pub connections_max: usize,
+    /// The largest frame in bytes. Default 64 MiB.
+    pub request_bytes_max: u32,
+    /// Requests of one connection that may wait for their answers. Default 64.
+    pub requests_in_flight_max: usize,
+    /// A connection on which nothing moves for this long is closed. Default 10 min.
+    pub idle_timeout: Duration,
+    /// A frame that was begun, or an answer that is being sent, must move on within this time.
+    /// Default 30 s.
+    pub stall_timeout: Duration,
+}
+
+impl Default for ListenerLimits {
+    fn default() -> Self {
+        Self {
+            connections_max: 16_384,
+            request_bytes_max: 64 << 20,
+            requests_in_flight_max: 64,
+            idle_timeout: Duration::from_secs(600),
+            stall_timeout: Duration::from_secs(30),
+        }
+    }
+}
+
+/// What a listener counts.
+#[derive(Debug, Default)]
+pub struct ListenerCounters {
+    /// Connections accepted.
+    pub accepted: AtomicU64,
+    /// Connections open now.
+    pub open: AtomicU64,
+    /// Connections turned away because too many were open.
+    pub refused: AtomicU64,
+    /// Connections closed because of what was received on them.
+    pub protocol_errors: AtomicU64,
+    /// Bytes received.
+    pub bytes_in: AtomicU64,
+    /// Bytes sent.
+    pub bytes_out: AtomicU64,
+}
+
+/// What all connections of a listener share.
+pub(crate) struct Shared {
+    pub(crate) service: Arc<dyn Service>,
+    pub(crate) limits: ListenerLimits,
+    pub(crate) memory: Budget,
+    pub(crate) counters: Arc<ListenerCounters>,
+    pub(crate) closing: watch::Receiver<bool>,
+}
+
+/// Accepts connections until `closing` becomes true; then connections answer what they have taken in
+/// and close.
+pub async fn serve(
+    listener: TcpListener,
+    service: Arc<dyn Service>,
+    limits: ListenerLimits,
+    memory: Budget,
+    counters: Arc<ListenerCounters>,
+    spawn: SharedSpawn,
+    mut closing: watch::Receiver<bool>,
+) {
+    let places = Arc::new(Semaphore::new(limits.connections_max));
+    let shared =
+        Arc::new(Shared { service, limits, memory, counters, closing: closing.clone() });
+    loop {
+        let accepted = tokio::select! {
+            biased;
+            _ = closing.wait_for(|closing| *closing) => return,
+            accepted = listener.accept() => accepted,
+        };
+        let (stream, peer) = match accepted {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                pause_after_failed_accept(&error).await;
+                continue;
+            }
+        };
+        let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
+            shared.counters.refused.fetch_add(1, Ordering::Relaxed);
+            tracing::warn!(%peer, max = shared.limits.connections_max, "too many connections");
+            continue;
+        };
+        if let Err(error) = prepare(&stream) {
+            tracing::debug!(%peer, %error, "connection lost before it was used");
+            continue;
+        }
+        let shared = Arc::clone(&shared);
+        spawn.task(
+            "connection",
+            Box::pin(async move {
+                connection::run(stream, peer, shared).await;
+                drop(place);
+            }),
+        );
+    }
+}
+
+/// Without descriptors left, accepting again at once would only burn the processor.
+async fn pause_after_failed_accept(error: &io::Error) {
+    tracing::warn!(%error, "cannot accept a connection; pausing for 100 ms");
+    tokio::time::sleep(Duration::from_millis(100)).await;
+}
+
+fn prepare(stream: &TcpStream) -> io::Result<()> {
+    stream.set_nodelay(true)
+}
+
+/// Binds an address with a backlog that fits many clients reconnecting at once.
+///
+/// # Errors
+/// What the system says, with the address named by the caller.
+pub fn bind(address: SocketAddr) -> io::Result<TcpListener> {
+    let domain = socket2::Domain::for_address(address);
+    let socket = socket2::Socket::new(domain, socket2::Type::STREAM, None)?;
+    socket.set_reuse_address(true)?;
+    socket.set_nonblocking(true)?;
+    socket.bind(&address.into())?;
+    socket.listen(4096)?;
+    TcpListener::from_std(socket.into())
+}

@@ -1,0 +1,271 @@
+//! One connection: frames in, answers out in the order of their requests.
+//!
+//! One task does both, so that an idle connection is cheap and a flush wakes it once. Requests are
+//! pipelined: further frames are taken in while earlier ones wait, up to a limit. The answer at the
+//! head is awaited; all answers that are ready behind it go out in the same write.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::{Context, Poll, Waker};
+
+use bytes::Bytes;
+use tidemill_base::ports::BoxFuture;
+use tidemill_kafka::Parts;
+use tokio::net::TcpStream;
+use tokio::time::Instant;
+
+use super::Shared;
+use super::frames::Frames;
+use super::outbox::Outbox;
+use crate::budget::Held;
+use crate::service::{Dispatched, ServiceConnection};
+
+/// An answer that is due, with the memory its request holds until it is sent.
+struct Due {
+    answer: Answer,
+    held: Option<Held>,
+}
+
+enum Answer {
+    Now(Parts),
+    Later(BoxFuture<'static, Parts>),
+    Silent(BoxFuture<'static, ()>),
+}
+
+/// A frame that waits until its memory is granted.
+struct Parked {
+    frame: Bytes,
+    memory: BoxFuture<'static, Held>,
+}
+
+struct Connection {
+    stream: TcpStream,
+    peer: SocketAddr,
+    shared: Arc<Shared>,
+    service: Box<dyn ServiceConnection>,
+    frames: Frames,
+    parked: Option<Parked>,
+    due: VecDeque<Due>,
+    outbox: Outbox,
+    /// When a byte last moved in either direction.
+    moved_at: Instant,
+    /// No further frame is taken: the peer ended its side, or the process is closing.
+    ended: bool,
+}
+
+/// Why a connection ends early.
+enum End {
+    Io(io::Error),
+    Protocol(String),
+    Idle,
+}
+
+impl From<io::Error> for End {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+pub(super) async fn run(stream: TcpStream, peer: SocketAddr, shared: Arc<Shared>) {
+    shared.counters.accepted.fetch_add(1, Ordering::Relaxed);
+    shared.counters.open.fetch_add(1, Ordering::Relaxed);
+    let connection = Connection {
+        service: shared.service.connect(peer),
+        frames: Frames::new(shared.limits.request_bytes_max),
+        parked: None,
+        due: VecDeque::new(),
+        outbox: Outbox::default(),
+        moved_at: Instant::now(),
+        ended: false,
+        stream,
+        peer,
+        shared: Arc::clone(&shared),
+    };
+    connection.serve().await;
+    shared.counters.open.fetch_sub(1, Ordering::Relaxed);
+}
+
+impl Connection {
+    async fn serve(mut self) {
+        let peer = self.peer;
+        match self.exchange().await {
+            Ok(()) => {}
+            Err(End::Io(error)) => tracing::debug!(%peer, %error, "connection lost"),
+            Err(End::Idle) => tracing::debug!(%peer, "connection closed: nothing moved on it"),
+            Err(End::Protocol(reason)) => {
+                self.shared.counters.protocol_errors.fetch_add(1, Ordering::Relaxed);
+                tracing::warn!(%peer, %reason, "connection closed: it does not speak as agreed");
+            }
+        }
+    }
+
+    /// Runs until there is nothing more to read and all is answered.
+    async fn exchange(&mut self) -> Result<(), End> {
+        let mut closing = self.shared.closing.clone();
+        loop {
+            self.take_frames()?;
+            self.gather_ready();
+            self.write()?;
+            if self.ended && self.is_done() {
+                return Ok(());
+            }
+            let may_read = !self.ended && self.may_take();
+            let deadline = self.moved_at + self.patience();
+            tokio::select! {
+                biased;
+                ready = self.stream.writable(), if !self.outbox.is_empty() => ready?,
+                answer = head(&mut self.due), if self.outbox.is_empty() => self.pop_due(answer),
+                held = granted(&mut self.parked) => self.unpark(held)?,
+                ready = self.stream.readable(), if may_read => {
+                    ready?;
+                    self.read()?;
+                }
+                _ = closing.wait_for(|closing| *closing), if !self.ended => self.ended = true,
+                () = tokio::time::sleep_until(deadline) => self.check_idle()?,
+            }
+        }
+    }
+
+    /// How long nothing may move: a stalled frame or answer has less time than an idle connection.
+    fn patience(&self) -> std::time::Duration {
+        match self.frames.is_mid_frame() || !self.outbox.is_empty() {
+            true => self.shared.limits.stall_timeout,
+            false => self.shared.limits.idle_timeout,
+        }
+    }
+
+    /// A connection that waits for our own answer is not idle.
+    fn check_idle(&mut self) -> Result<(), End> {
+        let waits_for_us = !self.due.is_empty() && self.outbox.is_empty();
+        if waits_for_us && !self.frames.is_mid_frame() {
+            self.moved_at = Instant::now();
+            return Ok(());
+        }
+        match Instant::now() >= self.moved_at + self.patience() {
+            true => Err(End::Idle),
+            false => Ok(()),
+        }
+    }
+
+    fn read(&mut self) -> Result<(), End> {
+        let buffer = self.frames.room().map_err(|error| End::Protocol(error.to_string()))?;
+        let room = buffer.capacity() - buffer.len();
+        match self.stream.try_read_buf(buffer) {
+            Ok(0) => self.ended = true,
+            Ok(read) => {
+                self.moved_at = Instant::now();
+                self.frames.adapt(read, room);
+                self.shared.counters.bytes_in.fetch_add(read as u64, Ordering::Relaxed);
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.frames.release(),
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
+    }
+
+    fn may_take(&self) -> bool {
+        self.parked.is_none() && self.due.len() < self.shared.limits.requests_in_flight_max
+    }
+
+    fn is_done(&self) -> bool {
+        self.parked.is_none() && self.due.is_empty() && self.outbox.is_empty()
+    }
+
+    /// Dispatches the whole frames that have come. One whose memory is not to be had now is parked,
+    /// and no other is taken until it is granted; answers go out meanwhile.
+    fn take_frames(&mut self) -> Result<(), End> {
+        while self.may_take() {
+            let next = self.frames.next().map_err(|error| End::Protocol(error.to_string()))?;
+            let Some(frame) = next else { break };
+            let bytes = u32::try_from(frame.len()).unwrap_or(u32::MAX);
+            if let Some(held) = self.shared.memory.try_hold(bytes) {
+                self.dispatch(frame, held)?;
+                continue;
+            }
+            let memory = self.shared.memory.clone();
+            let memory = Box::pin(async move { memory.hold(bytes).await });
+            self.parked = Some(Parked { frame, memory });
+        }
+        self.frames.release();
+        Ok(())
+    }
+
+    fn unpark(&mut self, held: Held) -> Result<(), End> {
+        match self.parked.take() {
+            Some(parked) => self.dispatch(parked.frame, held),
+            None => Ok(()),
+        }
+    }
+
+    fn dispatch(&mut self, frame: Bytes, held: Held) -> Result<(), End> {
+        let answer = match self.service.dispatch(frame) {
+            Dispatched::Ready(answer) => Answer::Now(answer),
+            Dispatched::Later(answer) => Answer::Later(answer),
+            Dispatched::Silent(end) => Answer::Silent(end),
+            Dispatched::Close(reason) => return Err(End::Protocol(reason)),
+        };
+        self.due.push_back(Due { answer, held: Some(held) });
+        Ok(())
+    }
+
+    /// Moves answers that are ready, from the head on, to the outbox.
+    fn gather_ready(&mut self) {
+        let mut context = Context::from_waker(Waker::noop());
+        while self.outbox.has_room() {
+            let Some(head) = self.due.front_mut() else { return };
+            let Poll::Ready(answer) = head.answer.poll(&mut context) else { return };
+            self.pop_due(answer);
+        }
+    }
+
+    fn pop_due(&mut self, answer: Option<Parts>) {
+        let held = self.due.pop_front().and_then(|due| due.held);
+        if let Some(answer) = answer {
+            self.outbox.push(answer, held);
+        }
+    }
+
+    fn write(&mut self) -> Result<(), End> {
+        if self.outbox.is_empty() {
+            return Ok(());
+        }
+        let written = self.outbox.write_to(&self.stream)?;
+        if written > 0 {
+            self.moved_at = Instant::now();
+            self.shared.counters.bytes_out.fetch_add(written as u64, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+}
+
+impl Answer {
+    /// Polled again after a wake-up that was meant for someone else, or after another branch won:
+    /// nothing is lost, since the future stays in its place until it is ready.
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Parts>> {
+        match self {
+            Self::Now(answer) => Poll::Ready(Some(std::mem::take(answer))),
+            Self::Later(answer) => answer.as_mut().poll(context).map(Some),
+            Self::Silent(end) => end.as_mut().poll(context).map(|()| None),
+        }
+    }
+}
+
+/// Waits for the answer at the head; for ever if there is none.
+fn head(due: &mut VecDeque<Due>) -> impl Future<Output = Option<Parts>> {
+    std::future::poll_fn(|context| match due.front_mut() {
+        Some(head) => head.answer.poll(context),
+        None => Poll::Pending,
+    })
+}
+
+/// Waits for the memory of the parked frame; for ever if there is none.
+fn granted(parked: &mut Option<Parked>) -> impl Future<Output = Held> {
+    std::future::poll_fn(|context| match parked {
+        Some(parked) => parked.memory.as_mut().poll(context),
+        None => Poll::Pending,
+    })
+}

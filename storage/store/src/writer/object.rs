@@ -1,0 +1,83 @@
+//! A log object under way: its parts, and the way back to the submissions it holds.
+
+use bytes::Bytes;
+use tidemill_base::{BatchFacts, ObjectId};
+use tidemill_storage_format::LogObjectBuilder;
+use tidemill_storage_lane::BatchAnswer;
+use tokio::sync::oneshot;
+
+use super::{AdmittedBatch, Submission};
+
+/// Where the answer to one batch goes: which submission, and which of its batches.
+#[derive(Clone, Copy)]
+struct Route {
+    submission: u32,
+    batch: u32,
+}
+
+struct Waiter {
+    done: oneshot::Sender<Vec<BatchAnswer>>,
+    batches: usize,
+}
+
+/// An object that was sealed and is not decided yet.
+pub(crate) struct FlyingObject {
+    /// Header and bodies, as the store takes them.
+    pub(crate) parts: Vec<Bytes>,
+    /// The batches in the object's order.
+    pub(crate) facts: Vec<BatchFacts>,
+    pub(crate) length: u32,
+    routes: Vec<Route>,
+    waiters: Vec<Waiter>,
+}
+
+impl FlyingObject {
+    /// Groups the batches by partition, in the order in which each partition first appears, and
+    /// keeps the order of arrival within a partition.
+    pub(crate) fn build(object: ObjectId, submissions: Vec<Submission>) -> Self {
+        let mut waiters = Vec::with_capacity(submissions.len());
+        let mut batches: Vec<(Route, AdmittedBatch)> = Vec::with_capacity(submissions.len());
+        for (number, submission) in submissions.into_iter().enumerate() {
+            waiters.push(Waiter { done: submission.done, batches: submission.batches.len() });
+            for (batch, admitted) in submission.batches.into_iter().enumerate() {
+                let route = Route { submission: number as u32, batch: batch as u32 };
+                batches.push((route, admitted));
+            }
+        }
+        batches.sort_by_key(|(_, admitted)| admitted.facts.partition);
+        let mut builder = LogObjectBuilder::new(object);
+        let mut routes = Vec::with_capacity(batches.len());
+        for (route, admitted) in batches {
+            builder.push(admitted.facts, admitted.bytes);
+            routes.push(route);
+        }
+        let encoded = builder.finish();
+        Self {
+            parts: encoded.parts,
+            facts: encoded.facts,
+            length: encoded.length,
+            routes,
+            waiters,
+        }
+    }
+
+    /// Each batch's bytes with its position in the object, for the hot cache.
+    pub(crate) fn bodies(&self) -> Vec<(u32, Bytes)> {
+        let first_body = self.parts.len() - self.facts.len();
+        let bodies = self.parts[first_body..].iter().cloned();
+        self.facts.iter().map(|facts| facts.position).zip(bodies).collect()
+    }
+
+    /// Hands each submission its answers, in the order of its batches.
+    pub(crate) fn answer(self, answers: &[BatchAnswer]) {
+        let mut by_submission: Vec<Vec<BatchAnswer>> =
+            self.waiters.iter().map(|waiter| vec![BatchAnswer::Ambiguous; waiter.batches]).collect();
+        for (route, answer) in self.routes.iter().zip(answers) {
+            by_submission[route.submission as usize][route.batch as usize] = *answer;
+        }
+        for (waiter, answers) in self.waiters.into_iter().zip(by_submission) {
+            // The client may have gone away; then nobody waits for the answer.
+            let _ = waiter.done.send(answers);
+        }
+    }
+}
