@@ -7,20 +7,22 @@
 //! Read in this order: [`ids`], [`position`], [`location`], [`commit`], [`error`], [`ports`],
 //! [`twins`].
 
-pub mod ids;
-pub mod position;
-pub mod location;
 pub mod commit;
+pub mod digest;
 pub mod error;
+pub mod ids;
+pub mod location;
 pub mod ports;
+pub mod position;
 pub mod twins;
 
 pub use commit::{BatchFacts, BatchOutcome, ProducerFacts};
+pub use digest::{ExtentDigest, ExtentFacts};
 pub use error::ErrorKind;
 pub use ids::{
-    BrokerEpoch, BrokerId, Incarnation, LaneId, LaneKey, LaneSequence, ObjectId, PartitionId,
-    PartitionIndex, ProducerEpoch, ProducerId, TopicId,
+    BrokerEpoch, BrokerId, GroupEpoch, GroupGeneration, Incarnation, LaneId, LaneKey, LaneSequence,
+    ObjectId, PartitionId, PartitionIndex, ProducerEpoch, ProducerId, TopicId,
 };
 pub use location::{FileId, FileNumber, Location};
-pub use position::{AppliedIndex, BaseSequence, LeaderEpoch, Offset, TimestampMs};
 pub use ports::{Clock, Spawn};
+pub use position::{AppliedIndex, BaseSequence, LeaderEpoch, Offset, TimestampMs};
