@@ -165,8 +165,8 @@ def eager_roundrobin(run):
     topics, group = [create_topic(run, 3) for _ in range(2)], run.group()
     members = [Member(run, group, topics, partition_assignment_strategy="roundrobin") for _ in range(2)]
     everything = sorted((topic, p) for topic in topics for p in range(3))
-    settle(members, lambda: sorted(list(members[0].partitions()) + list(members[1].partitions())) == everything, "all")
-    equal([len(m.partitions()) for m in members], [3, 3], "partitions each")
+    settle(members, lambda: [len(m.partitions()) for m in members] == [3, 3], "three partitions each")
+    equal(sorted(list(members[0].partitions()) + list(members[1].partitions())), everything, "all partitions")
 
 
 @case("groups.two_groups")

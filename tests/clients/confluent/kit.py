@@ -4,6 +4,7 @@ import time
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
+from harness import eventually
 
 EVERYWHERE = {"broker.address.family": "v4", "log_level": 0}
 
@@ -20,7 +21,15 @@ def create_topic(run, partitions=1, name=None, **configs):
     name = name or run.topic()
     config = {key.replace("_", "."): str(value) for key, value in configs.items()}
     result(admin(run).create_topics([NewTopic(name, partitions, 1, config=config)], request_timeout=15), name)
+    # A broker may answer before all of it knows the topic.
+    eventually(lambda: known_partitions(run, name) == partitions, f"{partitions} partitions in the metadata", pause=0.02)
     return name
+
+
+def known_partitions(run, topic):
+    """How many partitions with a leader the broker's metadata has. It asks for all topics: by name would create it."""
+    found = admin(run).list_topics(timeout=10).topics.get(topic)
+    return sum(p.leader >= 0 for p in found.partitions.values()) if found else 0
 
 
 def result(futures, key):
