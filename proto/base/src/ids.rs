@@ -65,6 +65,16 @@ id! {
     ProducerEpoch(i16)
 }
 
+id! {
+    /// One claim of a group by a coordinator. Drawn from one counter of the cluster, so that it
+    /// rises and is never reused, not even by a group deleted and created again.
+    GroupEpoch(u64)
+}
+id! {
+    /// Kafka's generation of a group; rises with every completed rebalance.
+    GroupGeneration(i32)
+}
+
 /// A lane of one life of a broker: what floors, outcomes and files belong to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct LaneKey {
@@ -99,6 +109,12 @@ impl fmt::Display for ObjectId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}-{}-{}", self.incarnation, self.lane, self.sequence)
     }
+}
+
+impl LaneId {
+    /// A writer's *object lane*: it names everything that is not a log object (index objects,
+    /// segments, manifests). Its sequence only rises and may have gaps.
+    pub const OBJECTS: Self = Self(u16::MAX);
 }
 
 impl LaneSequence {
