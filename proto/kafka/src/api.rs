@@ -17,9 +17,29 @@ macro_rules! for_each_api {
             Fetch = 1, FetchRequest => FetchResponse;
             ListOffsets = 2, ListOffsetsRequest => ListOffsetsResponse;
             Metadata = 3, MetadataRequest => MetadataResponse;
+            OffsetCommit = 8, OffsetCommitRequest => OffsetCommitResponse;
+            OffsetFetch = 9, OffsetFetchRequest => OffsetFetchResponse;
+            FindCoordinator = 10, FindCoordinatorRequest => FindCoordinatorResponse;
+            JoinGroup = 11, JoinGroupRequest => JoinGroupResponse;
+            Heartbeat = 12, HeartbeatRequest => HeartbeatResponse;
+            LeaveGroup = 13, LeaveGroupRequest => LeaveGroupResponse;
+            SyncGroup = 14, SyncGroupRequest => SyncGroupResponse;
+            DescribeGroups = 15, DescribeGroupsRequest => DescribeGroupsResponse;
+            ListGroups = 16, ListGroupsRequest => ListGroupsResponse;
             ApiVersions = 18, ApiVersionsRequest => ApiVersionsResponse;
             CreateTopics = 19, CreateTopicsRequest => CreateTopicsResponse;
+            DeleteTopics = 20, DeleteTopicsRequest => DeleteTopicsResponse;
+            DeleteRecords = 21, DeleteRecordsRequest => DeleteRecordsResponse;
             InitProducerId = 22, InitProducerIdRequest => InitProducerIdResponse;
+            OffsetForLeaderEpoch = 23, OffsetForLeaderEpochRequest => OffsetForLeaderEpochResponse;
+            DescribeConfigs = 32, DescribeConfigsRequest => DescribeConfigsResponse;
+            AlterConfigs = 33, AlterConfigsRequest => AlterConfigsResponse;
+            CreatePartitions = 37, CreatePartitionsRequest => CreatePartitionsResponse;
+            DeleteGroups = 42, DeleteGroupsRequest => DeleteGroupsResponse;
+            IncrementalAlterConfigs = 44, IncrementalAlterConfigsRequest => IncrementalAlterConfigsResponse;
+            OffsetDelete = 47, OffsetDeleteRequest => OffsetDeleteResponse;
+            DescribeCluster = 60, DescribeClusterRequest => DescribeClusterResponse;
+            DescribeTopicPartitions = 75, DescribeTopicPartitionsRequest => DescribeTopicPartitionsResponse;
         }
     };
 }

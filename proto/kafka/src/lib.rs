@@ -37,11 +37,7 @@ mod wire;
 pub mod writer;
 
 #[cfg(test)]
-mod differential_test;
-#[cfg(test)]
-mod sample;
-#[cfg(test)]
-mod wire_bytes_test;
+mod tests;
 
 pub use api::{API_TABLE, ApiKey, ApiRange};
 pub use decode_error::{DecodeError, DecodeReason};

@@ -68,8 +68,8 @@ pub(crate) fn write<M: Message + Wire>(message: &M, w: &mut Writer, version: i16
 
 /// A random message of a version: every field that the version has, with any value it may have.
 #[cfg(test)]
-pub(crate) fn sample<M: Message + crate::sample::Sample>(
-    s: &mut crate::sample::Sampler,
+pub(crate) fn sample<M: Message + crate::tests::sample::Sample>(
+    s: &mut crate::tests::sample::Sampler,
     version: i16,
 ) -> M {
     M::sample(s, format::<M>(version))

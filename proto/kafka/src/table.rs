@@ -240,19 +240,19 @@ macro_rules! kafka_struct {
         }
 
         #[cfg(test)]
-        impl $crate::sample::Sample for $name {
-            fn sample(s: &mut $crate::sample::Sampler, format: $crate::wire::Format) -> Self {
+        impl $crate::tests::sample::Sample for $name {
+            fn sample(s: &mut $crate::tests::sample::Sampler, format: $crate::wire::Format) -> Self {
                 let mut value = Self::default();
                 $(
                     if ($in).contains(&format.version) {
                         let format = format.field(null_in!(format.version $(, $null)?));
-                        value.$field = $crate::sample::Sample::sample(s, format);
+                        value.$field = $crate::tests::sample::Sample::sample(s, format);
                     }
                 )*
                 $(
                     if ($tin).contains(&format.version) && s.coin() {
                         let format = format.field(null_in!(format.version $(, $tnull)?));
-                        value.$tfield = $crate::sample::Sample::sample(s, format);
+                        value.$tfield = $crate::tests::sample::Sample::sample(s, format);
                     }
                 )*
                 value
