@@ -13,4 +13,4 @@ pub(crate) use enums::variants_of_enum_after;
 pub(crate) use functions::{Function, functions};
 pub(crate) use lexer::tokenize;
 pub(crate) use test_code::{TestCode, test_code};
-pub(crate) use tokens::{Token, find_sequences};
+pub(crate) use tokens::{Token, find_sequences, matching_close};

@@ -6,6 +6,7 @@
 
 mod allow;
 mod docs;
+mod exceptions;
 mod finding;
 mod leftovers;
 mod lengths;
@@ -45,6 +46,7 @@ fn check(tree: &Tree, allowed: &Allowed) -> Vec<Finding> {
     findings.extend(names::check(tree));
     findings.extend(leftovers::check(tree));
     findings.extend(machine_paths::check(tree));
+    findings.extend(exceptions::check(tree));
     findings.extend(persisted::check(tree));
     findings.extend(purity::check(tree));
     findings.extend(links::check(tree));
