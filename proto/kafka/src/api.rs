@@ -176,4 +176,27 @@ mod tests {
         }
         for_each_api!(check);
     }
+
+    #[test]
+    fn the_documented_list_is_the_table() {
+        let document = include_str!("../../../docs/formats/kafka-wire.md");
+        let documented: Vec<&str> = document
+            .lines()
+            .skip_while(|line| !line.starts_with("| key |"))
+            .skip(2)
+            .take_while(|line| line.starts_with('|'))
+            .collect();
+        let expected: Vec<String> = API_TABLE
+            .iter()
+            .map(|range| {
+                let flexible = match range.flexible_from {
+                    i16::MAX => "never".to_owned(),
+                    from => from.to_string(),
+                };
+                let versions = format!("{}-{}", range.version_min, range.version_max);
+                format!("| {} | {} | {versions} | {flexible} |", range.api.number(), range.name)
+            })
+            .collect();
+        assert_eq!(documented, expected);
+    }
 }
