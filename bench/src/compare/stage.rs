@@ -1,0 +1,89 @@
+//! Where brokers are put up and taken down.
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+
+use anyhow::{Context, ensure};
+
+use crate::compare::options::Options;
+use crate::peers::broker::Launch;
+use crate::peers::kafka::Kafka;
+use crate::peers::{Broker, BrokerKind};
+use crate::wire::admin::Admin;
+
+/// A run is not begun with less free disk than this: a full disk would be measured, and would harm
+/// whatever else lives there.
+const FREE_BYTES_MIN: u64 = 20 << 30;
+
+/// The topic of every run.
+pub const TOPIC: &str = "bench";
+
+/// What is needed to start brokers.
+#[derive(Debug)]
+pub struct Stage {
+    /// How the comparison is run.
+    pub options: Options,
+    /// Apache Kafka, if it is measured.
+    pub kafka: Option<Kafka>,
+    started: u32,
+}
+
+impl Stage {
+    /// Finds or fetches what the asked brokers need.
+    pub fn prepare(options: Options, repository: &std::path::Path) -> anyhow::Result<Self> {
+        let kafka = if options.no_kafka { None } else { Some(Kafka::prepare(repository)?) };
+        fs::create_dir_all(&options.work)?;
+        Ok(Self { options, kafka, started: 0 })
+    }
+
+    /// Starts a broker over an empty folder.
+    pub fn fresh(&mut self, kind: BrokerKind) -> anyhow::Result<Broker> {
+        self.started += 1;
+        let name = format!("{}-{}-{}", kind.name(), std::process::id(), self.started);
+        let folder = self.options.work.join(name);
+        fs::create_dir(&folder).with_context(|| format!("create {}", folder.display()))?;
+        // What earlier runs left dirty is written now and not during this run.
+        rustix::fs::sync();
+        let free = rustix::fs::statvfs(&folder)?;
+        let free_bytes = free.f_bavail * free.f_frsize;
+        ensure!(free_bytes >= FREE_BYTES_MIN, "{free_bytes} bytes of disk are free");
+        self.over(kind, &folder.clone(), &[])
+    }
+
+    /// Starts a broker over an empty folder, with one topic.
+    pub fn fresh_with_topic(
+        &mut self,
+        kind: BrokerKind,
+        partitions: u32,
+    ) -> anyhow::Result<Broker> {
+        let broker = self.fresh(kind)?;
+        Admin::connect(broker.address())?.create_topic(TOPIC, partitions)?;
+        Ok(broker)
+    }
+
+    /// Starts a broker over the files of an earlier one; `environment` counts for Tidemill only.
+    pub fn over(
+        &self,
+        kind: BrokerKind,
+        folder: &PathBuf,
+        environment: &[(String, String)],
+    ) -> anyhow::Result<Broker> {
+        let launch: Launch = match kind {
+            BrokerKind::Kafka => self.kafka.as_ref().context("Kafka")?.launch(folder)?,
+            BrokerKind::Tidemill => {
+                let mut tidemill = self.options.tidemill().context("--tidemill PATH")?;
+                tidemill.environment.extend_from_slice(environment);
+                tidemill.launch(folder)?
+            }
+        };
+        Broker::start(launch, self.options.broker_core, folder)
+            .with_context(|| format!("start {}", kind.name()))
+    }
+}
+
+/// Tells people how the comparison goes on.
+pub fn tell(line: &str) {
+    // Nobody reading standard error is no reason to stop measuring.
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
