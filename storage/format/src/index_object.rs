@@ -16,6 +16,7 @@
 pub mod block;
 pub mod builder;
 pub mod directory;
+pub mod run;
 
 /// How an index object begins.
 pub const INDEX_OBJECT_MAGIC: [u8; 4] = *b"TMIX";

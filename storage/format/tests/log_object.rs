@@ -1,8 +1,6 @@
 //! Goal: log objects hold what they were built from, their bytes never change, and no other bytes
 //! pass for one. Method: fixtures, random objects, damage.
 
-#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
-
 use bytes::Bytes;
 use proptest::prelude::*;
 use tidemill_base::{

@@ -9,7 +9,7 @@
 use bytes::{BufMut, Bytes};
 use tidemill_base::{ExtentDigest, ExtentFacts, LeaderEpoch, Offset, PartitionId, TimestampMs};
 
-use super::directory::IndexRun;
+use super::run::IndexRun;
 use super::{BLOCK_CRC_BYTES, EXTENT_BYTES};
 use crate::error::FormatError;
 use crate::fields::{FieldReader, check_sum};

@@ -4,7 +4,8 @@ use bytes::{BufMut, Bytes};
 use tidemill_base::{ExtentFacts, FileId, ObjectId, PartitionId};
 
 use super::block::{self, RunSum};
-use super::directory::{IndexDirectory, IndexRun};
+use super::directory::IndexDirectory;
+use super::run::IndexRun;
 use super::{BLOCK_CRC_BYTES, DIRECTORY_ENTRY_BYTES, EXTENT_BYTES, FIXED_HEADER_BYTES};
 use crate::error::FormatError;
 

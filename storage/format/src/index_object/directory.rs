@@ -1,28 +1,23 @@
 //! The header and directory of an index object.
 //!
 //! ```text
-//! header                                   directory entry
-//!  0 magic "TMIX"                           0 partition u32
-//!  4 version u16, reserved u16              4 extent count u32
-//!  8 object id (24 bytes, as in a log       8 block position u32
-//!    object's header from 8)               12 bytes of the extents u32
-//! 32 file id: incarnation u32, broker      16 first offset i64
-//!    i32, epoch u32, lane u16,             24 end offset i64
-//!    reserved u16, number u32,             32 max timestamp i64
-//!    sequence u64                          40 digest u64
+//!  0 magic "TMIX"
+//!  4 version u16, reserved u16
+//!  8 object id (24 bytes, as in a log object's header from 8)
+//! 32 file id: incarnation u32, broker i32, epoch u32, lane u16, reserved u16, number u32,
+//!    sequence u64
 //! 60 run count u32
 //! 64 object length u32
 //! 68 CRC-32C u32 of 0..68 and the directory
 //! ```
 
-use std::ops::Range;
-
 use bytes::BufMut;
-use tidemill_base::{ExtentDigest, FileId, ObjectId, Offset, PartitionId, TimestampMs};
+use tidemill_base::{FileId, ObjectId, Offset, PartitionId};
 
+use super::run::IndexRun;
 use super::{
-    BLOCK_CRC_BYTES, CRC_AT, DIRECTORY_ENTRY_BYTES, EXTENT_BYTES, FIXED_HEADER_BYTES,
-    INDEX_OBJECT_MAGIC, INDEX_OBJECT_VERSION, NAME,
+    CRC_AT, DIRECTORY_ENTRY_BYTES, FIXED_HEADER_BYTES, INDEX_OBJECT_MAGIC, INDEX_OBJECT_VERSION,
+    NAME,
 };
 use crate::error::FormatError;
 use crate::fields::{
@@ -31,88 +26,6 @@ use crate::fields::{
 };
 
 const _: () = assert!(FIXED_HEADER_BYTES == 8 + OBJECT_ID_BYTES + FILE_ID_BYTES + 12);
-
-/// A directory entry: one run, and where its block lies.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct IndexRun {
-    /// The partition.
-    pub partition: PartitionId,
-    /// How many extents; at least 1.
-    pub extents: u32,
-    /// The block's first byte, counted from the object's first byte.
-    pub block_position: u32,
-    /// How many bytes of the file the extents take together.
-    pub extent_bytes: u32,
-    /// The offset of the first record.
-    pub first_offset: Offset,
-    /// The offset after the last record; at most `u32::MAX` above the first.
-    pub end_offset: Offset,
-    /// The largest timestamp.
-    pub max_timestamp: TimestampMs,
-    /// The digest of the extents in order.
-    pub digest: ExtentDigest,
-}
-
-impl IndexRun {
-    /// The bytes of its block.
-    #[must_use]
-    pub fn block_bytes(&self) -> u64 {
-        u64::from(self.extents) * EXTENT_BYTES as u64 + BLOCK_CRC_BYTES as u64
-    }
-
-    /// Where its block lies in the object.
-    #[must_use]
-    pub fn block_range(&self) -> Range<u64> {
-        let begin = u64::from(self.block_position);
-        begin..begin + self.block_bytes()
-    }
-
-    /// How many offsets it takes.
-    #[must_use]
-    pub fn record_count(&self) -> u32 {
-        u32::try_from(self.end_offset.0.saturating_sub(self.first_offset.0)).unwrap_or(u32::MAX)
-    }
-
-    pub(super) fn put(&self, out: &mut impl BufMut) {
-        out.put_u32_le(self.partition.0);
-        out.put_u32_le(self.extents);
-        out.put_u32_le(self.block_position);
-        out.put_u32_le(self.extent_bytes);
-        out.put_i64_le(self.first_offset.0);
-        out.put_i64_le(self.end_offset.0);
-        out.put_i64_le(self.max_timestamp.0);
-        out.put_u64_le(self.digest.0);
-    }
-
-    fn take(fields: &mut FieldReader<'_>) -> Result<Self, FormatError> {
-        Ok(Self {
-            partition: PartitionId(fields.u32()?),
-            extents: fields.u32()?,
-            block_position: fields.u32()?,
-            extent_bytes: fields.u32()?,
-            first_offset: Offset(fields.i64()?),
-            end_offset: Offset(fields.i64()?),
-            max_timestamp: TimestampMs(fields.i64()?),
-            digest: ExtentDigest(fields.u64()?),
-        })
-    }
-
-    /// Whether the run could be one, and stands after `before`.
-    fn check(&self, before: Option<&Self>) -> Result<(), FormatError> {
-        let records = i128::from(self.end_offset.0) - i128::from(self.first_offset.0);
-        if self.extents == 0 || records < i128::from(self.extents) || records > u32::MAX.into() {
-            return Err(FormatError::Inconsistent { what: "a run's counts cannot be" });
-        }
-        let follows = before.is_none_or(|before| {
-            (before.partition, before.end_offset) <= (self.partition, self.first_offset)
-        });
-        if follows {
-            Ok(())
-        } else {
-            Err(FormatError::Inconsistent { what: "a run does not stand in its place" })
-        }
-    }
-}
 
 /// The header and directory of an index object, checked.
 #[derive(Clone, PartialEq, Eq, Debug)]
