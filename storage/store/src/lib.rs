@@ -1,5 +1,16 @@
 //! Log stores, the log writer and reader, the hot cache and the garbage collector.
 
+pub mod file_log_store;
+pub mod file_name;
+pub mod hot_cache;
 pub mod log_store;
+pub mod object_log_store;
+#[cfg(test)]
+mod testing;
+#[cfg(any(test, feature = "twin"))]
+pub mod twin;
 
+pub use file_log_store::{FileLogConfig, FileLogStore};
+pub use hot_cache::{HotCache, HotPart};
 pub use log_store::{LogStore, Shape, SharedLogStore, StoreError, StoredFile};
+pub use object_log_store::ObjectLogStore;

@@ -15,8 +15,12 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use tidemill_appendfile::DiskError;
 use tidemill_base::ports::BoxFuture;
 use tidemill_base::{ErrorKind, FileId, LaneKey, Location, ObjectId};
+
+#[cfg(test)]
+mod conformance;
 
 /// How a store makes objects durable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,6 +47,24 @@ pub struct StoreError {
     pub kind: ErrorKind,
 }
 
+impl StoreError {
+    /// An error of `kind` that `operation` met with `what`.
+    pub fn new(
+        operation: &'static str,
+        what: impl Into<String>,
+        kind: ErrorKind,
+        reason: impl Into<String>,
+    ) -> Self {
+        Self { operation, what: what.into(), reason: reason.into(), full: false, kind }
+    }
+
+    /// What an error of the disk means for `operation` on `what`.
+    pub fn from_disk(operation: &'static str, what: impl Into<String>, error: DiskError) -> Self {
+        let reason = format!("{} {}: {}", error.operation, error.path, error.reason);
+        Self { full: error.full, ..Self::new(operation, what, error.kind, reason) }
+    }
+}
+
 /// A file or object found in the store.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct StoredFile {
@@ -57,11 +79,17 @@ pub trait LogStore: Send + Sync + 'static {
     /// Which shape this store has.
     fn shape(&self) -> Shape;
 
-    /// Writes one object and returns when it is durable. `parts` are its bytes in order.
+    /// Writes one object and returns when it is durable. `parts` are its bytes in order; the first
+    /// holds the object's header, and the others carry checksums of their own or are covered by
+    /// ones in the header.
     ///
     /// Puts of one lane into an append-file store are written in the order of the calls. A put whose
     /// future is dropped may still land; its location is then garbage.
-    fn put(&self, object: ObjectId, parts: Vec<Bytes>) -> BoxFuture<'_, Result<Location, StoreError>>;
+    fn put(
+        &self,
+        object: ObjectId,
+        parts: Vec<Bytes>,
+    ) -> BoxFuture<'_, Result<Location, StoreError>>;
 
     /// Abandons the file a lane writes to, so that the next put starts a new one. Called when a
     /// sync takes too long; harmless otherwise.
