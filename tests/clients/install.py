@@ -76,11 +76,10 @@ def java_suite(cache):
         classes = target / "classes"
         shutil.rmtree(classes, ignore_errors=True)
         run(["javac", "-nowarn", "-cp", f"{target / 'libs'}/*", "-d", str(classes), *map(str, sources)])
-        shutil.copy(HERE / "java" / "log4j2.xml", classes)
 
     target.mkdir(exist_ok=True)
     once(target / "resolved", [pom], resolve)
-    once(target / "compiled", [pom, HERE / "java" / "log4j2.xml", *sources], compile_sources)
+    once(target / "compiled", [pom, *sources], compile_sources)
     return ["java", "-Xmx400m", "-XX:+UseSerialGC", "-cp", f"{target / 'classes'}:{target / 'libs'}/*", "Suite"]
 
 
