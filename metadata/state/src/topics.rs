@@ -103,3 +103,22 @@ impl Topics {
             .sum()
     }
 }
+
+/// Checks a name by Kafka's rules.
+pub(crate) fn check_topic_name(name: &str) -> Result<(), &'static str> {
+    if name.is_empty() {
+        return Err("it is empty");
+    }
+    if name.len() > 249 {
+        return Err("it is longer than 249 characters");
+    }
+    if name == "." || name == ".." {
+        return Err("it may be neither . nor ..");
+    }
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    if name.bytes().all(allowed) {
+        Ok(())
+    } else {
+        Err("only letters, digits, dot, underscore and hyphen are allowed")
+    }
+}
