@@ -1,0 +1,413 @@
+//! Reading the log that an earlier life left, up to its torn end.
+//!
+//! What may be found, and what it means:
+//! - Every group commit is one frame followed by a sync. So only the *last* frame of a segment can
+//!   be torn, and a frame that is followed by another one was durable. What follows nothing is
+//!   *unproven*: it may have been acknowledged, it may never have reached the disk's platter; it is
+//!   kept and written again before it counts.
+//! - After a failed write a new segment repeats the entries, so an entry may be found twice; the
+//!   later one replaces the earlier and all that followed it.
+//! - A segment's `Start` names the last entry known durable before it. Less than that in the older
+//!   segments is damage, and recovery refuses: it never goes on with a hole.
+//!
+//! Entries known committed are handed out while reading, so that memory holds only the others.
+
+use std::collections::VecDeque;
+
+use raft::eraftpb::{Entry, HardState};
+use tidemill_appendfile::frame::Step;
+use tidemill_appendfile::scan::{self, FrameScan};
+use tidemill_appendfile::{
+    FRAME_HEAD_BYTES, FileHeader, FrameSeal, ReadFile, SharedDisk, TailVerdict,
+};
+use tidemill_base::ErrorKind;
+use tracing::{info, warn};
+
+use crate::error::OpenError;
+use crate::log::LogPosition;
+use crate::log::record::{Append, LogIdentity, LogRecord, Membership, Start};
+use crate::log::segment::{self, FRAME_BYTES_MAX, Segment};
+use crate::log::terms::Terms;
+
+/// How far behind a torn frame a whole one is looked for.
+const DAMAGE_WINDOW_BYTES: usize = 1 << 20;
+
+/// A log being recovered: its segments are known, not yet read.
+pub(crate) struct Recovery {
+    disk: SharedDisk,
+    numbers: Vec<u64>,
+    identity: Option<LogIdentity>,
+}
+
+/// What a recovered log holds.
+#[derive(Debug)]
+pub(crate) struct Recovered {
+    pub(crate) hard_state: HardState,
+    pub(crate) membership: Membership,
+    pub(crate) terms: Terms,
+    /// The entries above the last one known committed.
+    pub(crate) tail: VecDeque<Entry>,
+    /// The last entry known durable.
+    pub(crate) proven: LogPosition,
+    /// The entries above it, which have to be written again before they count as durable.
+    pub(crate) unproven: Vec<Entry>,
+    pub(crate) segments: VecDeque<Segment>,
+    /// The number for the next segment.
+    pub(crate) next_number: u64,
+    /// How many torn tails were found.
+    pub(crate) torn_tails: u64,
+}
+
+impl Recovery {
+    /// Lists the segments and finds whose log it is.
+    pub(crate) async fn begin(disk: SharedDisk) -> Result<Self, OpenError> {
+        let entries = disk.list(segment::DIRECTORY).await.map_err(OpenError::disk)?;
+        let mut numbers: Vec<u64> =
+            entries.iter().filter_map(|entry| segment::number_of(&entry.name)).collect();
+        numbers.sort_unstable();
+        let mut recovery = Self { disk, numbers, identity: None };
+        for number in recovery.numbers.clone() {
+            if let Some(start) = recovery.read_start(number).await? {
+                recovery.identity = Some(start.identity);
+                break;
+            }
+        }
+        Ok(recovery)
+    }
+
+    /// Whose log it is; `None` if there is no log yet.
+    pub(crate) fn identity(&self) -> Option<LogIdentity> {
+        self.identity
+    }
+
+    /// Reads all segments. `committed` is called once for each entry known committed, in order.
+    /// `None` if there is no log yet.
+    pub(crate) async fn read(
+        self,
+        mut committed: impl FnMut(&Entry) -> Result<(), OpenError> + Send,
+    ) -> Result<Option<Recovered>, OpenError> {
+        let next_number = self.numbers.last().map_or(1, |last| last + 1);
+        let Some(identity) = self.identity else {
+            return Ok(None);
+        };
+        let mut reading = Reading::new(identity);
+        for (place, number) in self.numbers.iter().enumerate() {
+            let is_last = place + 1 == self.numbers.len();
+            self.read_segment(*number, is_last, &mut reading, &mut committed).await?;
+        }
+        reading.finish(next_number).map(Some)
+    }
+
+    /// Removes files whose making was cut short before anything in them was durable. To be called
+    /// only when there is no log yet.
+    pub(crate) async fn remove_unstarted(&self) -> Result<(), OpenError> {
+        for number in self.numbers.iter().filter(|_| self.identity.is_none()) {
+            info!(segment = number, "removing a segment of the metadata log that never began");
+            self.disk.remove(&segment::path(*number)).await.map_err(OpenError::disk)?;
+        }
+        Ok(())
+    }
+
+    async fn read_start(&self, number: u64) -> Result<Option<Box<Start>>, OpenError> {
+        let path = segment::path(number);
+        let file = self.disk.open(&path).await.map_err(OpenError::disk)?;
+        if !self.has_header(&*file, number).await? {
+            return Ok(None);
+        }
+        let header = segment::header(number).ok_or_else(|| bug("a segment's name is too long"))?;
+        let mut scan = FrameScan::new(&*file, &header, FRAME_BYTES_MAX);
+        let Some(frame) = scan.next().await.map_err(OpenError::disk)? else { return Ok(None) };
+        match LogRecord::decode(frame.payload) {
+            Ok(LogRecord::Start(start)) if start.segment == number => Ok(Some(start)),
+            Ok(_) => Err(corrupt(&path, frame.position, "the segment does not begin as it must")),
+            Err(error) => Err(corrupt(&path, frame.position, &error.to_string())),
+        }
+    }
+
+    /// Whether the file begins with its header. If not, nothing in it was ever durable.
+    async fn has_header(&self, file: &dyn ReadFile, number: u64) -> Result<bool, OpenError> {
+        let path = segment::path(number);
+        match scan::read_header(file).await.map_err(OpenError::disk)? {
+            Ok(header) if Some(&header) == segment::header(number).as_ref() => Ok(true),
+            Ok(_) => Err(corrupt(&path, 0, "the file is not the one its name says")),
+            Err(error) => {
+                warn!(file = path, %error, "a segment of the metadata log has no good header");
+                Ok(false)
+            }
+        }
+    }
+
+    async fn read_segment(
+        &self,
+        number: u64,
+        is_last: bool,
+        reading: &mut Reading,
+        committed: &mut (impl FnMut(&Entry) -> Result<(), OpenError> + Send),
+    ) -> Result<(), OpenError> {
+        let path = segment::path(number);
+        let file = self.disk.open(&path).await.map_err(OpenError::disk)?;
+        if !self.has_header(&*file, number).await? {
+            reading.torn_tails += 1;
+            return Ok(());
+        }
+        let header = segment::header(number).ok_or_else(|| bug("a segment's name is too long"))?;
+        let mut scan = FrameScan::new(&*file, &header, FRAME_BYTES_MAX);
+        let mut end = 0;
+        while let Some(frame) = scan.next().await.map_err(OpenError::disk)? {
+            end = frame.position + (FRAME_HEAD_BYTES + frame.payload.len()) as u64;
+            let record = LogRecord::decode(frame.payload)
+                .map_err(|error| corrupt(&path, frame.position, &error.to_string()))?;
+            reading
+                .take(number, record, committed)
+                .map_err(|reason| reason.at(&path, frame.position))?;
+        }
+        if let Some(segment) = reading.segments.back_mut().filter(|last| last.number == number) {
+            segment.bytes = end;
+        }
+        if let Some(scan_end) = scan.end()
+            && let TailVerdict::Torn(reason) = scan_end.verdict
+        {
+            reading.torn_tails += 1;
+            if end > 0 && frame_follows(&*file, &header, scan_end.position).await? {
+                return Err(corrupt(
+                    &path,
+                    scan_end.position,
+                    "bytes that were synced are damaged",
+                ));
+            }
+            self.cut(&*file, &path, scan_end.position, is_last, &format!("{reason:?}")).await?;
+        }
+        Ok(())
+    }
+
+    /// Cuts what a write that never finished left behind, and says so.
+    async fn cut(
+        &self,
+        file: &dyn ReadFile,
+        path: &str,
+        position: u64,
+        is_last: bool,
+        reason: &str,
+    ) -> Result<(), OpenError> {
+        let length = file.length().await.map_err(OpenError::disk)?;
+        let bytes = length.saturating_sub(position);
+        warn!(file = path, position, bytes, reason, "torn tail of the metadata log");
+        // A segment that a failed write ended stays as it is: later segments take its place, and a
+        // file that failed is never synced again.
+        if is_last && let Err(error) = self.disk.truncate(path, position).await {
+            warn!(file = path, %error, "the torn tail stays; nothing will read it");
+        }
+        Ok(())
+    }
+}
+
+/// Whether a whole frame stands somewhere behind a torn one. A frame is written only after the one
+/// before it was synced, so then this is no torn tail but damage.
+async fn frame_follows(
+    file: &dyn ReadFile,
+    header: &FileHeader,
+    torn: u64,
+) -> Result<bool, OpenError> {
+    let window = file.read(torn, DAMAGE_WINDOW_BYTES).await.map_err(OpenError::disk)?;
+    let seal = FrameSeal::of(header);
+    let longest = DAMAGE_WINDOW_BYTES as u32;
+    let is_frame = |at: usize| {
+        let step = seal.step(torn + at as u64, &window[at..], true, longest);
+        matches!(step, Step::Frame { .. })
+    };
+    Ok((1..window.len()).any(is_frame))
+}
+
+/// Why a record cannot follow what was read before.
+enum Refused {
+    Damage(&'static str),
+    Open(OpenError),
+}
+
+impl Refused {
+    fn at(self, path: &str, position: u64) -> OpenError {
+        match self {
+            Self::Damage(reason) => corrupt(path, position, reason),
+            Self::Open(error) => error,
+        }
+    }
+}
+
+/// What was read so far.
+struct Reading {
+    identity: LogIdentity,
+    hard_state: HardState,
+    membership: Membership,
+    log: Option<Terms>,
+    tail: VecDeque<Entry>,
+    proven_index: u64,
+    /// The entries above `proven_index`.
+    unproven: VecDeque<Entry>,
+    /// The last index appended within the segment being read, or 0.
+    appended_here: u64,
+    segments: VecDeque<Segment>,
+    torn_tails: u64,
+}
+
+impl Reading {
+    fn new(identity: LogIdentity) -> Self {
+        Self {
+            identity,
+            hard_state: HardState::default(),
+            membership: Membership::default(),
+            log: None,
+            tail: VecDeque::new(),
+            proven_index: 0,
+            unproven: VecDeque::new(),
+            appended_here: 0,
+            segments: VecDeque::new(),
+            torn_tails: 0,
+        }
+    }
+
+    fn take(
+        &mut self,
+        number: u64,
+        record: LogRecord,
+        committed: &mut impl FnMut(&Entry) -> Result<(), OpenError>,
+    ) -> Result<(), Refused> {
+        let started = self.segments.back().is_some_and(|segment| segment.number == number);
+        match record {
+            LogRecord::Start(start) if !started => self.start(number, *start),
+            LogRecord::Append(append) if started => self.append(append, committed),
+            LogRecord::Membership(membership) if started => {
+                self.prove();
+                self.membership = membership;
+                Ok(())
+            }
+            _ => Err(Refused::Damage("the record is not in its place")),
+        }
+    }
+
+    fn start(&mut self, number: u64, start: Start) -> Result<(), Refused> {
+        if start.identity != self.identity || start.segment != number {
+            return Err(Refused::Damage("the segment belongs to another log"));
+        }
+        match &self.log {
+            Some(log) if !start.fresh => {
+                if log.term(start.proven.index) != Some(start.proven.term) {
+                    return Err(Refused::Damage("entries before the segment are missing"));
+                }
+            }
+            _ => {
+                self.log = Some(Terms::new(start.proven));
+                self.tail.clear();
+                self.unproven.clear();
+                self.proven_index = 0;
+                self.segments.clear();
+            }
+        }
+        self.prove_through(start.proven.index);
+        self.appended_here = 0;
+        self.adopt(start.hard_state);
+        self.membership = start.membership;
+        self.segments.push_back(Segment {
+            number,
+            proven_index: start.proven.index,
+            last_index: start.proven.index,
+            bytes: 0,
+        });
+        Ok(())
+    }
+
+    fn append(
+        &mut self,
+        append: Append,
+        committed: &mut impl FnMut(&Entry) -> Result<(), OpenError>,
+    ) -> Result<(), Refused> {
+        self.prove();
+        let Some(log) = self.log.as_mut() else {
+            return Err(Refused::Damage("the record is not in its place"));
+        };
+        for entry in append.entries {
+            if log.term(entry.index) == Some(entry.term) {
+                // Written again after a failed write or a restart: it is the same entry.
+                self.appended_here = self.appended_here.max(entry.index);
+                continue;
+            }
+            if entry.index <= self.hard_state.commit {
+                return Err(Refused::Damage("a committed entry is replaced"));
+            }
+            if entry.index <= log.previous().index || entry.index > log.last().index + 1 {
+                return Err(Refused::Damage("entries before the record are missing"));
+            }
+            if entry.index <= log.last().index {
+                log.cut_after(entry.index - 1);
+                cut_from(&mut self.tail, entry.index);
+                cut_from(&mut self.unproven, entry.index);
+                self.proven_index = self.proven_index.min(entry.index - 1);
+            }
+            log.push(entry.term);
+            self.appended_here = entry.index;
+            self.unproven.push_back(entry.clone());
+            self.tail.push_back(entry);
+        }
+        if let Some(segment) = self.segments.back_mut() {
+            segment.last_index = segment.last_index.max(self.appended_here);
+        }
+        self.adopt(append.hard_state);
+        while self.tail.front().is_some_and(|entry| entry.index <= self.hard_state.commit) {
+            if let Some(entry) = self.tail.pop_front() {
+                committed(&entry).map_err(Refused::Open)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A further record in the segment proves that the earlier ones were synced.
+    fn prove(&mut self) {
+        self.prove_through(self.appended_here);
+    }
+
+    fn prove_through(&mut self, index: u64) {
+        self.proven_index = self.proven_index.max(index);
+        while self.unproven.front().is_some_and(|entry| entry.index <= self.proven_index) {
+            self.unproven.pop_front();
+        }
+    }
+
+    fn adopt(&mut self, hard_state: HardState) {
+        let commit = self.hard_state.commit.max(hard_state.commit);
+        self.hard_state = HardState { commit, ..hard_state };
+    }
+
+    fn finish(self, next_number: u64) -> Result<Recovered, OpenError> {
+        let terms = self.log.ok_or_else(|| bug("a log with an identity has a start"))?;
+        if self.hard_state.commit > terms.last().index {
+            let reason = "entries known committed are missing at the end";
+            return Err(corrupt(segment::DIRECTORY, self.hard_state.commit, reason));
+        }
+        let index = self.proven_index;
+        let proven = LogPosition { index, term: terms.term(index).unwrap_or(0) };
+        Ok(Recovered {
+            hard_state: self.hard_state,
+            membership: self.membership,
+            terms,
+            tail: self.tail,
+            proven,
+            unproven: self.unproven.into(),
+            segments: self.segments,
+            next_number,
+            torn_tails: self.torn_tails,
+        })
+    }
+}
+
+fn cut_from(entries: &mut VecDeque<Entry>, index: u64) {
+    while entries.back().is_some_and(|last| last.index >= index) {
+        entries.pop_back();
+    }
+}
+
+fn corrupt(path: &str, position: u64, reason: &str) -> OpenError {
+    OpenError::new(ErrorKind::Corrupt, format!("metadata log {path} at {position}: {reason}"))
+}
+
+fn bug(reason: &str) -> OpenError {
+    OpenError::new(ErrorKind::Bug, format!("metadata log: {reason}"))
+}
