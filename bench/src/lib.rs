@@ -8,6 +8,7 @@ pub mod batch;
 pub mod clock;
 pub mod compare;
 pub mod driver;
+pub mod external;
 pub mod floor;
 pub mod machine;
 pub mod peers;

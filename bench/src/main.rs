@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{Parser, Subcommand};
 use tidemill_bench::compare::options::Options;
 use tidemill_bench::compare::session::compare;
+use tidemill_bench::external::{LoadOptions, load};
 use tidemill_bench::floor::loopback::{Task, serve};
 use tidemill_bench::pin::{pin_to, raise_open_files};
 use tidemill_bench::render::render;
@@ -21,7 +22,9 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Measure both brokers and the floors; writes raw results and prints their tables.
-    Compare(Options),
+    Compare(Box<Options>),
+    /// Put one load on a broker that runs already, and print what was found as JSON.
+    Load(LoadOptions),
     /// Print the tables of raw results; several files count as one.
     Render {
         /// Files of raw results.
@@ -47,10 +50,11 @@ fn main() -> anyhow::Result<()> {
         Command::Compare(options) => {
             raise_open_files()?;
             pin_to(options.driver_core)?;
-            let out = compare(options, &repository())?;
+            let out = compare(*options, &repository())?;
             print(&render(&[Results::read(&out)?]))?;
             print(&format!("\nRaw results: {}\n", out.display()))
         }
+        Command::Load(options) => print(&load(&options)?),
         Command::Render { results } => {
             let results: Vec<Results> =
                 results.iter().map(|path| Results::read(path)).collect::<anyhow::Result<_>>()?;

@@ -57,3 +57,6 @@ fn head(out: &mut String, result: &Results) {
         let _ = writeln!(out, "Apache Kafka {kafka}, {java}.");
     }
 }
+
+#[cfg(test)]
+mod render_test;

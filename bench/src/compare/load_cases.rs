@@ -1,7 +1,7 @@
 //! The runs that are one load, or one after a preload.
 
 use std::collections::BTreeMap;
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 
 use anyhow::Context;
 
@@ -13,6 +13,7 @@ use crate::driver::load::{BacklogLoad, FetchLoad, Load, Pacing, ProduceLoad, Tai
 use crate::driver::report::LoadReport;
 use crate::driver::run::run;
 use crate::peers::{Broker, BrokerKind};
+use crate::wire::admin::Admin;
 
 /// The rate of latency and memory runs: 20 MB/s.
 pub const STEADY_BYTES_PER_SECOND: u64 = 20_000_000;
@@ -38,45 +39,61 @@ const PRELOAD_NS_MAX: u64 = 3_600 * SECOND_NS;
 
 const FETCH: FetchLoad = FetchLoad { connections: CONSUMERS, bytes_max: 1 << 20, wait_ms_max: 500 };
 
+/// How much is there before consumers of a backlog begin.
+#[derive(Clone, Copy, Debug)]
+pub struct Volumes {
+    /// In a run of such consumers alone, in bytes.
+    pub consume_bytes: u64,
+    /// Beside a tail, in bytes.
+    pub backlog_bytes: u64,
+}
+
 /// Runs a case on a fresh broker.
 pub fn measure(
     stage: &mut Stage,
     case: Case,
     kind: BrokerKind,
 ) -> anyhow::Result<(LoadReport, BTreeMap<String, f64>)> {
-    let timing = stage.options.timing();
     let broker = stage.fresh_with_topic(kind, case.partitions)?;
-    let load = load_of(&broker, case, timing)?;
+    let load = load_of(&broker, case, stage.options.timing())?;
+    let measured = run_scenario(case.scenario, load, stage.options.volumes());
+    let measured = measured.with_context(|| format!("{case:?} on {}", kind.name()))?;
+    broker.discard()?;
+    Ok(measured)
+}
+
+/// Runs a scenario on a topic without records; `load` says where and how long.
+pub fn run_scenario(
+    scenario: Scenario,
+    load: Load,
+    volumes: Volumes,
+) -> anyhow::Result<(LoadReport, BTreeMap<String, f64>)> {
     let mut figures = BTreeMap::new();
-    let report = match case.scenario {
+    let report = match scenario {
         Scenario::Produce => run(&Load { produce: Some(closed_loop()), ..load }),
         Scenario::Both => {
             let produce = ProduceLoad { lag_bytes_max: Some(LAG_BYTES_MAX), ..closed_loop() };
             run(&Load { produce: Some(produce), tail: Some(tail_from(Vec::new())), ..load })
         }
         Scenario::Consume => {
-            let backlog = preload(&load, stage.options.consume_bytes(), FETCH)?;
+            let backlog = preload(&load, volumes.consume_bytes, FETCH)?;
             run(&Load { backlog: Some(backlog), ..load })
         }
         Scenario::Latency | Scenario::Memory => run(&steady(load, Vec::new())),
         Scenario::Idle => {
-            let idle = idle_connections(&broker)?;
+            let idle = idle_connections(load.broker)?;
             figures.insert("idle_connections".to_owned(), idle.len() as f64);
-            let report = run(&steady(load, Vec::new()));
-            drop(idle);
-            report
+            run(&steady(load, Vec::new()))
         }
         Scenario::CatchUp => {
             let fetch = FetchLoad { connections: CATCH_UP_CONSUMERS, ..FETCH };
-            let backlog = preload(&load, stage.options.backlog_bytes(), fetch)?;
+            let backlog = preload(&load, volumes.backlog_bytes, fetch)?;
             let from_offsets = backlog.end_offsets.clone();
             run(&Load { backlog: Some(backlog), ..steady(load, from_offsets) })
         }
         Scenario::Sustained | Scenario::StartUp => anyhow::bail!("not a case of one load"),
     };
-    let report = report.with_context(|| format!("{case:?} on {}", kind.name()))?;
-    broker.discard()?;
-    Ok((report, figures))
+    Ok((report?, figures))
 }
 
 /// A load of nothing yet on a broker's topic.
@@ -140,10 +157,10 @@ fn preload(load: &Load, bytes: u64, fetch: FetchLoad) -> anyhow::Result<BacklogL
 }
 
 /// Opens connections that will do nothing after one ApiVersions each.
-fn idle_connections(broker: &Broker) -> anyhow::Result<Vec<TcpStream>> {
+fn idle_connections(broker: SocketAddr) -> anyhow::Result<Vec<TcpStream>> {
     (0..IDLE_CONNECTIONS)
         .map(|_| {
-            let mut admin = crate::wire::admin::Admin::connect(broker.address())?;
+            let mut admin = Admin::connect(broker)?;
             admin.api_versions()?;
             Ok(admin.into_stream())
         })

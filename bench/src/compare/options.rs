@@ -6,6 +6,7 @@ use clap::Args;
 
 use crate::clock::{SECOND_NS, saturating_ns};
 use crate::compare::case::{Case, Scenario};
+use crate::compare::load_cases::Volumes;
 use crate::driver::load::Timing;
 use crate::peers::BrokerKind;
 use crate::peers::tidemill::Tidemill;
@@ -83,17 +84,15 @@ impl Options {
         saturating_ns(std::time::Duration::from_secs(if self.quick { 1 } else { 10 }))
     }
 
-    /// Bytes that consumers of a backlog read over and over. More than any cache of a broker's own,
-    /// less than the page cache.
+    /// Backlogs: for consumers alone, more than any cache of a broker's own and less than the page
+    /// cache; beside a tail, ten minutes at 20 MB/s.
     #[must_use]
-    pub fn consume_bytes(&self) -> u64 {
-        if self.quick { 1 << 30 } else { 4 << 30 }
-    }
-
-    /// Bytes of the backlog in the catch-up case: ten minutes at 20 MB/s.
-    #[must_use]
-    pub fn backlog_bytes(&self) -> u64 {
-        if self.quick { 1_000_000_000 } else { 12_000_000_000 }
+    pub fn volumes(&self) -> Volumes {
+        if self.quick {
+            Volumes { consume_bytes: 1 << 30, backlog_bytes: 1_000_000_000 }
+        } else {
+            Volumes { consume_bytes: 4 << 30, backlog_bytes: 12_000_000_000 }
+        }
     }
 
     /// Bytes written before a kill.

@@ -20,23 +20,10 @@ const CPU_FLOOR_CHUNKS_BYTES: [u64; 2] = [16 << 10, 256 << 10];
 
 /// Runs a comparison; answers where its results are.
 pub fn compare(options: Options, repository: &Path) -> anyhow::Result<PathBuf> {
-    let started_ms = wall_ms();
-    let default_out = repository.join(format!("bench/results/{}.json", started_ms / 1000));
+    let default_out = repository.join(format!("bench/results/{}.json", wall_ms() / 1000));
     let out = options.out.clone().unwrap_or(default_out);
     let mut stage = Stage::prepare(options, repository)?;
-    let timing = stage.options.timing();
-    let kafka_version = stage.kafka.as_ref().map(|kafka| kafka.version.clone());
-    let mut results = Results {
-        schema_version: SCHEMA_VERSION,
-        started_ms,
-        machine: Machine::describe(repository, kafka_version),
-        arguments: std::env::args().skip(1).collect(),
-        warm_up_seconds: timing.warm_up_ns as f64 / 1e9,
-        measure_seconds: timing.measure_ns as f64 / 1e9,
-        disk_floors: Vec::new(),
-        cpu_floors: Vec::new(),
-        runs: Vec::new(),
-    };
+    let mut results = empty_results(&stage, repository);
     if !stage.options.no_floor {
         measure_floors(&stage.options, &mut results)?;
         results.write(&out)?;
@@ -47,13 +34,31 @@ pub fn compare(options: Options, repository: &Path) -> anyhow::Result<PathBuf> {
             for kind in in_turn(stage.options.brokers(), turn) {
                 tell(&format!("{case:?} on {}", kind.name()));
                 let (load, figures) = measure(&mut stage, *case, kind)?;
-                tell_load(load.as_ref());
+                if let Some(load) = &load {
+                    tell_load(load);
+                }
                 results.runs.push(RunResult { case: *case, broker: kind, repeat, load, figures });
                 results.write(&out)?;
             }
         }
     }
     Ok(out)
+}
+
+fn empty_results(stage: &Stage, repository: &Path) -> Results {
+    let timing = stage.options.timing();
+    let kafka_version = stage.kafka.as_ref().map(|kafka| kafka.version.clone());
+    Results {
+        schema_version: SCHEMA_VERSION,
+        started_ms: wall_ms(),
+        machine: Machine::describe(repository, kafka_version),
+        arguments: std::env::args().skip(1).collect(),
+        warm_up_seconds: timing.warm_up_ns as f64 / 1e9,
+        measure_seconds: timing.measure_ns as f64 / 1e9,
+        disk_floors: Vec::new(),
+        cpu_floors: Vec::new(),
+        runs: Vec::new(),
+    }
 }
 
 fn measure(
@@ -77,6 +82,7 @@ fn in_turn(mut brokers: Vec<BrokerKind>, turn: usize) -> Vec<BrokerKind> {
     brokers
 }
 
+/// Measures the floors of disk and CPU into `results`.
 fn measure_floors(options: &Options, results: &mut Results) -> anyhow::Result<()> {
     let measure_ns = options.floor_ns();
     for preparation in [Preparation::Zeroed, Preparation::Allocated, Preparation::Grown] {
@@ -96,8 +102,8 @@ fn measure_floors(options: &Options, results: &mut Results) -> anyhow::Result<()
     Ok(())
 }
 
-fn tell_load(load: Option<&LoadReport>) {
-    let Some(load) = load else { return };
+/// Tells the main figures of a run.
+pub fn tell_load(load: &LoadReport) {
     let flows = [("produce", &load.produce), ("tail", &load.tail), ("backlog", &load.backlog)];
     for (name, flow) in flows {
         if let Some(flow) = flow {

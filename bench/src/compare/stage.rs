@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::Path;
 
 use anyhow::{Context, ensure};
 
@@ -31,7 +31,7 @@ pub struct Stage {
 
 impl Stage {
     /// Finds or fetches what the asked brokers need.
-    pub fn prepare(options: Options, repository: &std::path::Path) -> anyhow::Result<Self> {
+    pub fn prepare(options: Options, repository: &Path) -> anyhow::Result<Self> {
         let kafka = if options.no_kafka { None } else { Some(Kafka::prepare(repository)?) };
         fs::create_dir_all(&options.work)?;
         Ok(Self { options, kafka, started: 0 })
@@ -48,7 +48,7 @@ impl Stage {
         let free = rustix::fs::statvfs(&folder)?;
         let free_bytes = free.f_bavail * free.f_frsize;
         ensure!(free_bytes >= FREE_BYTES_MIN, "{free_bytes} bytes of disk are free");
-        self.over(kind, &folder.clone(), &[])
+        self.over(kind, &folder, &[])
     }
 
     /// Starts a broker over an empty folder, with one topic.
@@ -66,7 +66,7 @@ impl Stage {
     pub fn over(
         &self,
         kind: BrokerKind,
-        folder: &PathBuf,
+        folder: &Path,
         environment: &[(String, String)],
     ) -> anyhow::Result<Broker> {
         let launch: Launch = match kind {

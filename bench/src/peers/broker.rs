@@ -11,6 +11,7 @@ use anyhow::{Context, bail};
 use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 
+use crate::peers::tidemill;
 use crate::wire::admin::Admin;
 
 /// How long a broker may take to be ready.
@@ -156,5 +157,5 @@ impl Drop for Broker {
 
 fn is_ready(launch: &Launch) -> bool {
     let speaks_kafka = Admin::connect(launch.kafka).and_then(|mut admin| admin.api_versions());
-    speaks_kafka.is_ok() && launch.http.is_none_or(|http| super::tidemill::is_ready(http))
+    speaks_kafka.is_ok() && launch.http.is_none_or(tidemill::is_ready)
 }

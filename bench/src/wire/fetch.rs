@@ -182,3 +182,6 @@ pub fn batches(mut records: &[u8]) -> impl Iterator<Item = FetchedBatch> {
         })
     })
 }
+
+#[cfg(test)]
+mod fetch_test;

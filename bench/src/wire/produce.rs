@@ -93,3 +93,6 @@ impl ProduceAnswer {
         Ok(Self { correlation_id, error_code, base_offset })
     }
 }
+
+#[cfg(test)]
+mod produce_test;
