@@ -5,6 +5,7 @@ pub mod file_name;
 pub mod hot_cache;
 pub mod log_store;
 pub mod object_log_store;
+pub mod writer;
 #[cfg(test)]
 mod testing;
 #[cfg(any(test, feature = "twin"))]
@@ -14,3 +15,6 @@ pub use file_log_store::{FileLogConfig, FileLogStore};
 pub use hot_cache::{HotCache, HotPart};
 pub use log_store::{LogStore, Shape, SharedLogStore, StoreError, StoredFile};
 pub use object_log_store::ObjectLogStore;
+pub use writer::{
+    AdmittedBatch, Commits, LogWriter, ObjectCommit, WriterCounters, WriterParts,
+};

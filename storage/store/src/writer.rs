@@ -55,8 +55,8 @@ pub trait Commits: Send + Sync + 'static {
     /// Proposes an object. Calls are taken in order before the future is first polled.
     fn commit(&self, commit: ObjectCommit) -> BoxFuture<'static, CommitAnswer>;
 
-    /// Tells that no further object will be proposed in `file`.
-    fn file_sealed(&self, file: FileId);
+    /// Tells that no further object will be proposed in `file`, whose objects end at `length`.
+    fn file_sealed(&self, file: FileId, length: u64);
 
     /// Tells that the lane's registration is void.
     fn fenced(&self);

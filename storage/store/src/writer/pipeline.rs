@@ -208,7 +208,7 @@ impl Pipeline {
     ) {
         let Some(object) = self.objects.get(&sequence) else { return };
         WriterCounters::add(&self.parts.counters.skips, skips.len() as u64);
-        self.files.object_in(location.file, self.sealed_up_to);
+        self.files.object_at(location, self.sealed_up_to);
         self.parts.cache.insert(location, object.bodies());
         let answer = self.parts.commits.commit(ObjectCommit {
             object: self.object_id(sequence),
@@ -228,8 +228,8 @@ impl Pipeline {
         }
         let first_open =
             self.objects.keys().next().copied().unwrap_or_else(|| self.sealed_up_to.next());
-        for file in self.files.take_sealed(first_open) {
-            self.parts.commits.file_sealed(file);
+        for sealed in self.files.take_sealed(first_open) {
+            self.parts.commits.file_sealed(sealed.file, sealed.length);
         }
     }
 
