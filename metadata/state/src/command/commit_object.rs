@@ -96,16 +96,23 @@ fn decode_batch(end: u32, from: &mut Reader<'_>) -> Result<BatchFacts, DecodeErr
     }
     let partition: PartitionId = from.take()?;
     let position = if has(FOLLOWS) { end } else { from.take()? };
+    if !has(FOLLOWS) && position == end {
+        return Err(from.error("batch", "names a position that it could leave out"));
+    }
     let length = from.take()?;
     let record_count = from.take()?;
     let max_timestamp: TimestampMs = from.take()?;
     let producer = if has(PRODUCER) {
-        Some(ProducerFacts {
+        let producer = ProducerFacts {
             id: from.take::<ProducerId>()?,
             epoch: ProducerEpoch(from.take()?),
             base_sequence: BaseSequence(from.take()?),
             transaction: if has(TRANSACTION_NUMBER) { from.take()? } else { 0 },
-        })
+        };
+        if has(TRANSACTION_NUMBER) && producer.transaction == 0 {
+            return Err(from.error("batch", "names a transaction that it could leave out"));
+        }
+        Some(producer)
     } else {
         None
     };
