@@ -90,6 +90,7 @@ def go_suite(folder):
         need("go")
         program = cache / "go" / folder
         sources = [HERE / folder / name for name in ("go.mod", "go.sum")] + sorted((HERE / folder).glob("*.go"))
+        sources.append(HERE / "goharness" / "harness.go")
         once(
             program.with_suffix(".built"),
             sources,

@@ -1,0 +1,3 @@
+module tidemill/tests/clients/goharness
+
+go 1.24
