@@ -27,14 +27,13 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::file_name::{LOG_DIRECTORY, append_file_path, parse_append_file};
 use crate::log_store::{LogStore, Shape, StoreError, StoredFile};
+use crate::open_files::OpenFiles;
 
 mod config;
 mod lane_files;
-mod open_files;
 
 pub use config::FileLogConfig;
 use lane_files::{LaneFiles, Put};
-use open_files::OpenFiles;
 
 /// Log objects in append files on one disk.
 pub struct FileLogStore {
@@ -87,7 +86,7 @@ impl FileLogStore {
         }
         let free_bytes = disk.free_bytes().await.map_err(listed)?;
         let shared = Shared {
-            open_files: OpenFiles::new(config.open_files_max),
+            open_files: OpenFiles::new(config.open_files_max, append_file_path),
             config: config.fitted_to(free_bytes),
             lanes: Mutex::new(Lanes { numbers, ..Lanes::default() }),
             tasks_count: AtomicUsize::new(0),
@@ -196,16 +195,7 @@ impl LogStore for FileLogStore {
         position: u64,
         length: usize,
     ) -> BoxFuture<'_, Result<Bytes, StoreError>> {
-        Box::pin(async move {
-            let failed = |error| StoreError::from_disk("read", file.to_string(), error);
-            let opened = self.shared.open_files.get(file, &self.shared.disk).await?;
-            let bytes = opened.read(position, length).await.map_err(failed)?;
-            if bytes.len() == length {
-                return Ok(bytes);
-            }
-            let reason = format!("{} of {length} bytes at {position}, then the end", bytes.len());
-            Err(StoreError::new("read", file.to_string(), ErrorKind::Corrupt, reason))
-        })
+        Box::pin(self.shared.open_files.read(&self.shared.disk, file, position, length))
     }
 
     fn delete(&self, file: FileId) -> BoxFuture<'_, Result<(), StoreError>> {

@@ -4,11 +4,18 @@
 //! `log/<incarnation>-<broker>-<epoch>-<lane>/<sequence>/<crc>` an immutable object whose body has
 //! that CRC-32C. Its sequence is padded, so that a listing is in order, and a directory of its own, so
 //! that the object is found by listing that, without its CRC.
+//!
+//! Side objects (index objects, later segments and manifests) are named in their writer's object
+//! lane: `objects/<incarnation>-<broker>-<epoch>-<lane>-<sequence>` on a disk, and in an object store
+//! as log objects are, under `objects/`.
 
 use tidemill_base::{BrokerEpoch, BrokerId, FileId, FileNumber, Incarnation, LaneId, LaneKey};
 
 /// The directory, or prefix, of all log files and objects.
 pub const LOG_DIRECTORY: &str = "log";
+
+/// The directory, or prefix, of all side objects.
+pub const OBJECTS_DIRECTORY: &str = "objects";
 
 /// The path of an append file.
 #[must_use]
@@ -25,22 +32,36 @@ pub fn parse_append_file(name: &str) -> Option<FileId> {
     (number.0 > 0).then_some(FileId { incarnation, lane, number, sequence: 0 })
 }
 
-/// The key of an immutable object whose body has this CRC-32C.
+/// The path of a side object on a disk.
 #[must_use]
-pub fn object_key(file: &FileId, body_crc: u32) -> String {
-    format!("{}/{body_crc:08x}", object_directory(file))
+pub fn side_object_path(file: &FileId) -> String {
+    format!("{OBJECTS_DIRECTORY}/{}-{}", lane_prefix(file), file.sequence)
 }
 
-/// The directory, or prefix, of an immutable object, whatever its body.
+/// The side object that has `name` within its directory on a disk.
 #[must_use]
-pub fn object_directory(file: &FileId) -> String {
-    format!("{LOG_DIRECTORY}/{}/{:020}", lane_prefix(file), file.sequence)
+pub fn parse_side_object(name: &str) -> Option<FileId> {
+    let (rest, sequence) = name.rsplit_once('-')?;
+    let (incarnation, lane) = parse_lane(rest)?;
+    Some(FileId { incarnation, lane, number: FileNumber(0), sequence: digits(sequence)? })
 }
 
-/// The immutable object that has this key, and its body's CRC-32C.
+/// The key of an immutable object under `directory` whose body has this CRC-32C.
 #[must_use]
-pub fn parse_object(key: &str) -> Option<(FileId, u32)> {
-    let rest = key.strip_prefix(LOG_DIRECTORY)?.strip_prefix('/')?;
+pub fn object_key(directory: &str, file: &FileId, body_crc: u32) -> String {
+    format!("{}/{body_crc:08x}", object_directory(directory, file))
+}
+
+/// Where under `directory` an immutable object lies, whatever its body.
+#[must_use]
+pub fn object_directory(directory: &str, file: &FileId) -> String {
+    format!("{directory}/{}/{:020}", lane_prefix(file), file.sequence)
+}
+
+/// The immutable object under `directory` that has this key, and its body's CRC-32C.
+#[must_use]
+pub fn parse_object(directory: &str, key: &str) -> Option<(FileId, u32)> {
+    let rest = key.strip_prefix(directory)?.strip_prefix('/')?;
     let (rest, crc) = rest.rsplit_once('/')?;
     let (rest, sequence) = rest.rsplit_once('/')?;
     let (incarnation, lane) = parse_lane(rest)?;
@@ -107,10 +128,19 @@ mod tests {
     #[test]
     fn names_of_objects_come_back_in_their_order() {
         let file = file(0, 45);
-        let key = object_key(&file, 0xAB);
+        let key = object_key("log", &file, 0xAB);
         assert_eq!(key, "log/2-3-7-1/00000000000000000045/000000ab");
-        assert_eq!(parse_object(&key), Some((file, 0xAB)));
-        assert!(key.starts_with(&object_directory(&file)));
+        assert_eq!(parse_object("log", &key), Some((file, 0xAB)));
+        assert!(key.starts_with(&object_directory("log", &file)));
+    }
+
+    #[test]
+    fn names_of_side_objects_come_back() {
+        let file = file(0, 45);
+        assert_eq!(side_object_path(&file), "objects/2-3-7-1-45");
+        assert_eq!(parse_side_object("2-3-7-1-45"), Some(file));
+        assert_eq!(parse_side_object("2-3-7-1-45.tmp"), None);
+        assert_eq!(parse_side_object("2-3-7-45"), None);
     }
 
     #[test]
@@ -130,7 +160,7 @@ mod tests {
             assert_eq!(parse_append_file(name), None, "{name}");
         }
         for name in ["log/2-3-7-1/45/000000ab", "log/2-3-7-1/00000000000000000045/ab", "log/a/b"] {
-            assert_eq!(parse_object(name), None, "{name}");
+            assert_eq!(parse_object("log", name), None, "{name}");
         }
     }
 }

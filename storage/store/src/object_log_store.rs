@@ -32,6 +32,7 @@ const KEYS_MAX: usize = 65_536;
 /// Log objects in an object store.
 pub struct ObjectLogStore {
     store: Arc<dyn ObjectStore>,
+    directory: &'static str,
     /// The body's CRC of objects put or found, which their keys name.
     crcs: Mutex<BTreeMap<FileId, u32>>,
 }
@@ -44,10 +45,19 @@ impl ObjectLogStore {
     /// `Invalid`, naming what the store does not keep; else what the store answered.
     pub async fn open(store: Arc<dyn ObjectStore>, probe: u64) -> Result<Self, StoreError> {
         probe::try_out(store.as_ref(), probe).await?;
-        Ok(Self { store, crcs: Mutex::default() })
+        Ok(Self::under(LOG_DIRECTORY, store))
     }
 
-    async fn put_once(&self, file: FileId, parts: Vec<Bytes>) -> Result<Location, StoreError> {
+    /// The objects under another directory of a store that was tried out.
+    pub(crate) fn under(directory: &'static str, store: Arc<dyn ObjectStore>) -> Self {
+        Self { store, directory, crcs: Mutex::default() }
+    }
+
+    pub(crate) async fn put_once(
+        &self,
+        file: FileId,
+        parts: Vec<Bytes>,
+    ) -> Result<Location, StoreError> {
         let crc = parts.iter().fold(0, |crc, part| crc32c::crc32c_append(crc, part));
         let length: u64 = parts.iter().map(|part| part.len() as u64).sum();
         let invalid = || {
@@ -55,7 +65,7 @@ impl ObjectLogStore {
             StoreError::new("put", file.to_string(), ErrorKind::Invalid, reason)
         };
         let short = u32::try_from(length).ok().filter(|length| *length > 0).ok_or_else(invalid)?;
-        let key = Path::from(object_key(&file, crc));
+        let key = Path::from(object_key(self.directory, &file, crc));
         let payload: PutPayload = parts.into_iter().filter(|part| !part.is_empty()).collect();
         match self.store.put_opts(&key, payload, PutMode::Create.into()).await {
             Ok(_) => {}
@@ -98,13 +108,13 @@ impl ObjectLogStore {
     async fn key(&self, file: FileId) -> Result<Path, StoreError> {
         let known = self.crcs.lock().get(&file).copied();
         if let Some(crc) = known {
-            return Ok(Path::from(object_key(&file, crc)));
+            return Ok(Path::from(object_key(self.directory, &file, crc)));
         }
-        let directory = Path::from(object_directory(&file));
+        let directory = Path::from(object_directory(self.directory, &file));
         let mut listed = self.store.list(Some(&directory));
         while let Some(meta) = listed.next().await {
             let meta = meta.map_err(|error| store_error("read", directory.as_ref(), &error))?;
-            if let Some((found, crc)) = parse_object(meta.location.as_ref())
+            if let Some((found, crc)) = parse_object(self.directory, meta.location.as_ref())
                 && found == file
             {
                 self.remember(file, crc);
@@ -169,15 +179,15 @@ impl LogStore for ObjectLogStore {
 
     fn list(&self) -> BoxFuture<'_, Result<Vec<StoredFile>, StoreError>> {
         Box::pin(async move {
-            let listed = self.store.list(Some(&Path::from(LOG_DIRECTORY)));
+            let listed = self.store.list(Some(&Path::from(self.directory)));
             let found: Vec<Option<StoredFile>> = listed
                 .map_ok(|meta| {
-                    let (file, _) = parse_object(meta.location.as_ref())?;
+                    let (file, _) = parse_object(self.directory, meta.location.as_ref())?;
                     Some(StoredFile { file, length: meta.size })
                 })
                 .try_collect()
                 .await
-                .map_err(|error| store_error("list", LOG_DIRECTORY, &error))?;
+                .map_err(|error| store_error("list", self.directory, &error))?;
             let mut files: Vec<StoredFile> = found.into_iter().flatten().collect();
             files.sort_unstable();
             Ok(files)
@@ -189,7 +199,8 @@ impl LogStore for ObjectLogStore {
     }
 }
 
-fn file_of(object: ObjectId) -> FileId {
+/// The file that an immutable object is.
+pub(crate) fn file_of(object: ObjectId) -> FileId {
     let (incarnation, lane) = (object.incarnation, object.lane);
     FileId { incarnation, lane, number: FileNumber(0), sequence: object.sequence.0 }
 }

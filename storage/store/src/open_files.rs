@@ -3,16 +3,17 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use parking_lot::Mutex;
 use tidemill_appendfile::{ReadFile, SharedDisk};
-use tidemill_base::FileId;
+use tidemill_base::{ErrorKind, FileId};
 
-use crate::file_name::append_file_path;
 use crate::log_store::StoreError;
 
 /// Files open for reading.
-pub(super) struct OpenFiles {
+pub(crate) struct OpenFiles {
     files_max: usize,
+    path_of: fn(&FileId) -> String,
     state: Mutex<State>,
 }
 
@@ -24,21 +25,36 @@ struct State {
 }
 
 impl OpenFiles {
-    pub(super) fn new(files_max: usize) -> Self {
-        Self { files_max: files_max.max(1), state: Mutex::default() }
+    /// None yet, and at most `files_max` ever; `path_of` tells where a file lies.
+    pub(crate) fn new(files_max: usize, path_of: fn(&FileId) -> String) -> Self {
+        Self { files_max: files_max.max(1), path_of, state: Mutex::default() }
+    }
+
+    /// Exactly `length` bytes at `position` of a file.
+    pub(crate) async fn read(
+        &self,
+        disk: &SharedDisk,
+        file: FileId,
+        position: u64,
+        length: usize,
+    ) -> Result<Bytes, StoreError> {
+        let failed = |error| StoreError::from_disk("read", file.to_string(), error);
+        let opened = self.get(file, disk).await?;
+        let bytes = opened.read(position, length).await.map_err(failed)?;
+        if bytes.len() == length {
+            return Ok(bytes);
+        }
+        let reason = format!("{} of {length} bytes at {position}, then the end", bytes.len());
+        Err(StoreError::new("read", file.to_string(), ErrorKind::Corrupt, reason))
     }
 
     /// The open file, opened if it was not.
-    pub(super) async fn get(
-        &self,
-        file: FileId,
-        disk: &SharedDisk,
-    ) -> Result<Arc<dyn ReadFile>, StoreError> {
+    async fn get(&self, file: FileId, disk: &SharedDisk) -> Result<Arc<dyn ReadFile>, StoreError> {
         if let Some(opened) = self.find(file) {
             return Ok(opened);
         }
         let opened = disk
-            .open(&append_file_path(&file))
+            .open(&(self.path_of)(&file))
             .await
             .map_err(|error| StoreError::from_disk("read", file.to_string(), error))?;
         self.keep(file, &opened);
@@ -46,7 +62,7 @@ impl OpenFiles {
     }
 
     /// Closes the file once those who read it are done.
-    pub(super) fn forget(&self, file: FileId) {
+    pub(crate) fn forget(&self, file: FileId) {
         self.state.lock().files.remove(&file);
     }
 
