@@ -16,6 +16,9 @@ pub use crate::frame::{TailVerdict, TornReason};
 /// How much of a file a scan reads at once.
 pub const WINDOW_BYTES: usize = 256 * 1024;
 
+/// How much of a frame is read first when frames are only skimmed.
+const SKIM_BYTES: usize = 4 * 1024;
+
 /// A frame that a scan found whole.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ScannedFrame {
@@ -127,6 +130,33 @@ impl<'a> FrameScan<'a> {
         self.window = window;
         self.window_position = self.position;
         Ok(())
+    }
+}
+
+/// Finds where the frames of a file end, reading of each only its head and what its checksum covers.
+/// For files whose payloads carry checksums of their own.
+pub async fn skim_to_end(
+    file: &dyn ReadFile,
+    header: &FileHeader,
+    payload_bytes_max: u32,
+) -> Result<ScanEnd, DiskError> {
+    let seal = FrameSeal::of(header);
+    let length = file.length().await?;
+    let mut position = HEADER_BYTES as u64;
+    let mut window_bytes = SKIM_BYTES;
+    loop {
+        let window = file.read(position, window_bytes).await?;
+        window_bytes = SKIM_BYTES;
+        let left = length.saturating_sub(position);
+        match seal.skim_step(position, &window, left, payload_bytes_max) {
+            Step::Frame { payload_bytes } => position += (FRAME_HEAD_BYTES + payload_bytes) as u64,
+            Step::Need { bytes } if bytes as u64 <= left => window_bytes = bytes,
+            Step::Need { .. } => {
+                let verdict = TailVerdict::Torn(TornReason::PayloadCut);
+                return Ok(ScanEnd { position, verdict });
+            }
+            Step::End(verdict) => return Ok(ScanEnd { position, verdict }),
+        }
     }
 }
 

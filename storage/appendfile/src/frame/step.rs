@@ -50,35 +50,83 @@ impl FrameSeal {
     /// `payload_bytes_max` bytes.
     #[must_use]
     pub fn step(&self, position: u64, window: &[u8], at_end: bool, payload_bytes_max: u32) -> Step {
-        let torn = |reason| Step::End(TailVerdict::Torn(reason));
+        match self.judge(window, at_end, payload_bytes_max) {
+            Ok(head) => {
+                let Some(payload) = window[FRAME_HEAD_BYTES..].get(..head.length as usize) else {
+                    return match at_end {
+                        false => Step::Need { bytes: FRAME_HEAD_BYTES + head.length as usize },
+                        true => torn(TornReason::PayloadCut),
+                    };
+                };
+                self.check(position, head, payload)
+            }
+            Err(step) => step,
+        }
+    }
+
+    /// Judges as [`step`](Self::step) does, from a window that need hold only the head and the covered
+    /// bytes; `bytes_left` is how much of the file there is from `position` on. Frames whose payload
+    /// is mostly not covered are passed over without reading it.
+    #[must_use]
+    pub fn skim_step(
+        &self,
+        position: u64,
+        window: &[u8],
+        bytes_left: u64,
+        payload_bytes_max: u32,
+    ) -> Step {
+        let at_end = window.len() as u64 >= bytes_left;
+        match self.judge(window, at_end, payload_bytes_max) {
+            Ok(head) if FRAME_HEAD_BYTES as u64 + u64::from(head.length) > bytes_left => {
+                torn(TornReason::PayloadCut)
+            }
+            Ok(head) => match window[FRAME_HEAD_BYTES..].get(..head.covered as usize) {
+                Some(covered) => self.check(position, head, covered),
+                None => Step::Need { bytes: FRAME_HEAD_BYTES + head.covered as usize },
+            },
+            Err(step) => step,
+        }
+    }
+
+    /// The head at the start of `window`, if it can be one.
+    fn judge(&self, window: &[u8], at_end: bool, payload_bytes_max: u32) -> Result<Head, Step> {
         let Some(head) = window.first_chunk::<FRAME_HEAD_BYTES>() else {
-            return match (at_end, window.iter().all(|byte| *byte == 0)) {
+            return Err(match (at_end, window.iter().all(|byte| *byte == 0)) {
                 (false, _) => Step::Need { bytes: FRAME_HEAD_BYTES },
                 (true, true) => Step::End(TailVerdict::Clean),
                 (true, false) => torn(TornReason::HeadCut),
-            };
+            });
         };
         if *head == [0; FRAME_HEAD_BYTES] {
-            return Step::End(TailVerdict::Clean);
+            return Err(Step::End(TailVerdict::Clean));
         }
         let field =
             |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
-        let (length, covered, crc) = (field(0), field(4), field(8));
-        if length == 0 || covered > length || length > payload_bytes_max {
-            return torn(TornReason::LengthImpossible);
+        let head = Head { length: field(0), covered: field(4), crc: field(8) };
+        if head.length == 0 || head.covered > head.length || head.length > payload_bytes_max {
+            return Err(torn(TornReason::LengthImpossible));
         }
-        let payload_bytes = length as usize;
-        let Some(payload) = window[FRAME_HEAD_BYTES..].get(..payload_bytes) else {
-            return match at_end {
-                false => Step::Need { bytes: FRAME_HEAD_BYTES + payload_bytes },
-                true => torn(TornReason::PayloadCut),
-            };
-        };
-        let found = self.crc_of_head(position, length, covered);
-        let found = crc32c::crc32c_append(found, &payload[..covered as usize]);
-        if found != crc && !twins::is_on(Twin::TornTailAccepted) {
+        Ok(head)
+    }
+
+    fn check(&self, position: u64, head: Head, payload: &[u8]) -> Step {
+        let found = self.crc_of_head(position, head.length, head.covered);
+        let found = crc32c::crc32c_append(found, &payload[..head.covered as usize]);
+        if found != head.crc && !twins::is_on(Twin::TornTailAccepted) {
             return torn(TornReason::ChecksumWrong);
         }
-        Step::Frame { payload_bytes }
+        Step::Frame { payload_bytes: head.length as usize }
     }
+}
+
+/// A head as read, not checked.
+#[derive(Clone, Copy)]
+struct Head {
+    length: u32,
+    covered: u32,
+    crc: u32,
+}
+
+fn torn(reason: TornReason) -> Step {
+    Step::End(TailVerdict::Torn(reason))
 }

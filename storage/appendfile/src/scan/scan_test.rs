@@ -63,6 +63,34 @@ async fn a_scan_goes_on_from_a_known_frame() {
 }
 
 #[tokio::test]
+async fn skimming_finds_the_same_end_without_reading_bodies() {
+    for allocate_bytes in [0, 4 << 20] {
+        let disk = MemoryDisk::new();
+        let mut file = AppendFile::create(&disk, "f", &header(), allocate_bytes).await.unwrap();
+        for (number, payload) in payloads().into_iter().enumerate() {
+            let covered = crate::Covered::Prefix([10, 9000][number % 2]);
+            let frame = crate::FrameParts { payload: &[payload], covered };
+            file.append_all(&[frame]).await.unwrap();
+        }
+        let reader = disk.open("f").await.unwrap();
+        let end = skim_to_end(reader.as_ref(), &header(), MAX).await.unwrap();
+        assert_eq!(end, ScanEnd { position: file.position(), verdict: TailVerdict::Clean });
+    }
+}
+
+#[tokio::test]
+async fn skimming_stops_at_a_frame_that_is_cut() {
+    let disk = MemoryDisk::new();
+    write(&disk, 0, &[Bytes::from(vec![1; 9000]), Bytes::from(vec![2; 9000])]).await;
+    let reader = disk.open("f").await.unwrap();
+    for (length, reason) in [(9100, TornReason::PayloadCut), (9080, TornReason::HeadCut)] {
+        disk.truncate("f", length).await.unwrap();
+        let end = skim_to_end(reader.as_ref(), &header(), MAX).await.unwrap();
+        assert_eq!(end, ScanEnd { position: 9076, verdict: TailVerdict::Torn(reason) });
+    }
+}
+
+#[tokio::test]
 async fn a_damaged_frame_ends_the_scan() {
     let disk = MemoryDisk::new();
     write(&disk, 0, &payloads()).await;
