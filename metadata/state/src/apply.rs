@@ -14,6 +14,8 @@ mod groups;
 mod log_start;
 mod offsets;
 mod producers;
+#[cfg(test)]
+mod tests;
 mod topics;
 
 use tidemill_base::{AppliedIndex, TimestampMs};

@@ -27,6 +27,9 @@ mod producers;
 mod slots;
 mod topics;
 
+#[cfg(test)]
+mod harness;
+
 pub use apply::Applied;
 pub use brokers::Broker;
 pub use codec::DecodeError;
@@ -42,4 +45,4 @@ pub use projection::{Covered, NotNext, PartitionView, Projection};
 pub use refusal::Refusal;
 pub use save::{RestoreError, SaveSet};
 pub use state::{FileView, MetadataState};
-pub use topics::Topic;
+pub use topics::{Topic, check_topic_name};

@@ -112,7 +112,7 @@ impl MetadataState {
             time: TimestampMs(0),
             next_partition: 1,
             next_producer: 1,
-            producer_floor: 0,
+            producer_floor: 1,
             next_group_epoch: 1,
             expiry_cursor: PartitionId(0),
             no_idle_before: TimestampMs(0),

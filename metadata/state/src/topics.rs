@@ -105,7 +105,10 @@ impl Topics {
 }
 
 /// Checks a name by Kafka's rules.
-pub(crate) fn check_topic_name(name: &str) -> Result<(), &'static str> {
+///
+/// # Errors
+/// What is wrong with it.
+pub fn check_topic_name(name: &str) -> Result<(), &'static str> {
     if name.is_empty() {
         return Err("it is empty");
     }

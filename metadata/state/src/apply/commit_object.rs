@@ -279,7 +279,7 @@ impl Commit<'_> {
 
     /// Whether the id was given out in this life of the cluster.
     fn was_given_out(&self, producer: &ProducerFacts) -> bool {
-        let given_out = self.producer_floor.max(0)..self.next_producer;
+        let given_out = self.producer_floor..self.next_producer;
         given_out.contains(&producer.id.0) && producer.epoch.0 >= 0
     }
 
