@@ -7,6 +7,8 @@
 mod connection;
 mod frames;
 mod outbox;
+#[cfg(test)]
+mod tests;
 
 use std::io;
 use std::net::SocketAddr;
@@ -87,8 +89,7 @@ pub async fn serve(
     mut closing: watch::Receiver<bool>,
 ) {
     let places = Arc::new(Semaphore::new(limits.connections_max));
-    let shared =
-        Arc::new(Shared { service, limits, memory, counters, closing: closing.clone() });
+    let shared = Arc::new(Shared { service, limits, memory, counters, closing: closing.clone() });
     loop {
         let accepted = tokio::select! {
             biased;

@@ -1,0 +1,14 @@
+//! The handlers, one file for each API.
+//!
+//! A handler takes the broker, the request's context and the request, and returns the response:
+//! `async fn handle(broker: Arc<Broker>, context: Context, request: XRequest) -> XResponse`. It asks
+//! `broker.is_allowed` before it does anything, and never panics on what a client sent.
+
+pub(crate) mod api_versions;
+pub(crate) mod create_topics;
+pub(crate) mod fetch;
+pub(crate) mod init_producer_id;
+pub(crate) mod list_offsets;
+pub(crate) mod metadata;
+pub(crate) mod produce;
+mod topic_creation;

@@ -1,0 +1,288 @@
+//! Produce: admission at once, the answer when every batch is decided.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use bytes::Bytes;
+use tidemill_base::{BatchOutcome, PartitionId, TimestampMs};
+use tidemill_broker_logic::admission::{self, TopicPolicy};
+use tidemill_kafka::messages::produce::{
+    PartitionProduceData, PartitionProduceResponse, ProduceRequest, ProduceResponse,
+    TopicProduceData, TopicProduceResponse,
+};
+use tidemill_kafka::{ErrorCode, KString};
+use tidemill_metadata_state::Topic;
+use tidemill_metadata_state::configs::{TimestampType, TopicConfig, Validation};
+use tidemill_storage_lane::{BatchAnswer, FlushFailure, LaneClosed};
+use tidemill_storage_store::AdmittedBatch;
+use tokio::sync::oneshot;
+
+use crate::authorization::{Operation, Resource};
+use crate::broker::Broker;
+use crate::kafka_service::Context;
+
+/// The first version that is served; older ones are listed only so that old clients compress.
+const VERSION_SERVED_MIN: i16 = 3;
+/// How long a client is asked to stay away when the store is full.
+const THROTTLE_WHEN_FULL_MS: i32 = 500;
+/// The longest a request may ask to wait.
+const TIMEOUT_MS_MAX: i32 = 300_000;
+
+/// A produce request whose batches are in their lane.
+pub(crate) struct Admitted {
+    response: ProduceResponse,
+    acks: i16,
+    timeout: Duration,
+    /// Where each submitted batch's answer goes: topic, partition, and the append time if it is the
+    /// broker's.
+    places: Vec<Place>,
+    answers: Option<oneshot::Receiver<Vec<BatchAnswer>>>,
+}
+
+struct Place {
+    topic: usize,
+    partition: usize,
+    append_time_ms: i64,
+}
+
+/// A partition that a request names, resolved.
+struct Target {
+    partition: PartitionId,
+    policy: TopicPolicy,
+}
+
+impl Admitted {
+    /// acks=0: the client does not listen.
+    pub(crate) fn wants_no_answer(&self) -> bool {
+        self.acks == 0
+    }
+
+    /// Waits until every batch is decided, or the client's time is up: then the answer is
+    /// REQUEST_TIMED_OUT, which leaves open whether the batches are stored.
+    pub(crate) async fn answer(mut self) -> ProduceResponse {
+        let Some(answers) = self.answers.take() else { return self.response };
+        let answers = match tokio::time::timeout(self.timeout, answers).await {
+            Ok(Ok(answers)) => answers,
+            Ok(Err(_)) | Err(_) => vec![BatchAnswer::Ambiguous; self.places.len()],
+        };
+        for (place, answer) in self.places.iter().zip(answers) {
+            if answer == BatchAnswer::Failed(FlushFailure::StoreFull) {
+                self.response.throttle_time_ms = THROTTLE_WHEN_FULL_MS;
+            }
+            let topic = &mut self.response.responses[place.topic];
+            fill(&mut topic.partition_responses[place.partition], answer, place.append_time_ms);
+        }
+        self.response
+    }
+}
+
+/// Checks every batch and puts those that are admitted into the lane, as one submission.
+pub(crate) fn admit(
+    broker: &Broker,
+    context: &Context,
+    lane: usize,
+    request: ProduceRequest,
+) -> Admitted {
+    let timeout_ms = request.timeout_ms.clamp(1, TIMEOUT_MS_MAX);
+    let mut admitted = Admitted {
+        response: ProduceResponse::default(),
+        acks: request.acks,
+        timeout: Duration::from_millis(u64::from(timeout_ms.unsigned_abs())),
+        places: Vec::new(),
+        answers: None,
+    };
+    let refusal = refusal_of_all(broker, context, &request);
+    let now = broker.clock.now();
+    let mut batches = Vec::new();
+    for topic in request.topic_data {
+        let targets = match refusal {
+            None => resolve(broker, context, &topic),
+            Some(code) => topic.partition_data.iter().map(|_| Err(code)).collect(),
+        };
+        let mut response = TopicProduceResponse {
+            name: topic.name,
+            topic_id: topic.topic_id,
+            partition_responses: Vec::with_capacity(topic.partition_data.len()),
+        };
+        for (data, target) in topic.partition_data.into_iter().zip(targets) {
+            let (answer, batch) = admit_partition(broker, data, target, now);
+            if let Some((batch, append_time_ms)) = batch {
+                let topic = admitted.response.responses.len();
+                let partition = response.partition_responses.len();
+                admitted.places.push(Place { topic, partition, append_time_ms });
+                batches.push(batch);
+            }
+            response.partition_responses.push(answer);
+        }
+        admitted.response.responses.push(response);
+    }
+    submit(broker, lane, &mut admitted, batches);
+    admitted
+}
+
+fn refusal_of_all(
+    broker: &Broker,
+    context: &Context,
+    request: &ProduceRequest,
+) -> Option<ErrorCode> {
+    if context.version < VERSION_SERVED_MIN {
+        return Some(ErrorCode::UNSUPPORTED_VERSION);
+    }
+    if !(-1..=1).contains(&request.acks) {
+        return Some(ErrorCode::INVALID_REQUIRED_ACKS);
+    }
+    if request.transactional_id.is_some() {
+        return Some(ErrorCode::INVALID_TXN_STATE);
+    }
+    broker.is_space_low().then_some(ErrorCode::KAFKA_STORAGE_ERROR)
+}
+
+/// Names to ids and policies, under one look at the projection.
+fn resolve(
+    broker: &Broker,
+    context: &Context,
+    data: &TopicProduceData,
+) -> Vec<Result<Target, ErrorCode>> {
+    let all = |code| data.partition_data.iter().map(|_| Err(code)).collect();
+    let projection = broker.view.projection();
+    let by_id = context.version >= 13;
+    let topic = match by_id {
+        true => projection.topic_by_id(tidemill_base::TopicId(data.topic_id)),
+        false => projection.topic(&data.name),
+    };
+    let Some(topic) = topic else {
+        return all(match by_id {
+            true => ErrorCode::UNKNOWN_TOPIC_ID,
+            false => ErrorCode::UNKNOWN_TOPIC_OR_PARTITION,
+        });
+    };
+    if !broker.is_allowed(&context.principal, Operation::Write, Resource::Topic(&topic.name)) {
+        return all(ErrorCode::TOPIC_AUTHORIZATION_FAILED);
+    }
+    let policy = projection.topic_config(topic.id).map_or_else(default_policy, policy);
+    data.partition_data.iter().map(|partition| target(topic, partition.index, policy)).collect()
+}
+
+fn target(topic: &Topic, index: i32, policy: TopicPolicy) -> Result<Target, ErrorCode> {
+    let index = usize::try_from(index).ok();
+    let partition = index.and_then(|index| topic.partitions.get(index));
+    partition
+        .map(|partition| Target { partition: *partition, policy })
+        .ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)
+}
+
+fn default_policy() -> TopicPolicy {
+    policy(&TopicConfig::of(&BTreeMap::new(), &BTreeMap::new()))
+}
+
+fn policy(config: &TopicConfig) -> TopicPolicy {
+    TopicPolicy {
+        batch_bytes_max: config.message_bytes_max,
+        log_append_time: config.timestamp_type == TimestampType::LogAppendTime,
+        timestamp_before_max_ms: config.timestamp_before_max_ms,
+        timestamp_after_max_ms: config.timestamp_after_max_ms,
+        validate_records: config.validation == Validation::Records,
+    }
+}
+
+/// A batch on its way, with its append time if that is the broker's.
+type Passed = (AdmittedBatch, i64);
+
+fn admit_partition(
+    broker: &Broker,
+    data: PartitionProduceData,
+    target: Result<Target, ErrorCode>,
+    now: TimestampMs,
+) -> (PartitionProduceResponse, Option<Passed>) {
+    let mut answer =
+        PartitionProduceResponse { index: data.index, ..PartitionProduceResponse::default() };
+    let target = match target {
+        Ok(target) => target,
+        Err(code) => {
+            answer.error_code = code;
+            answer.base_offset = -1;
+            return (answer, None);
+        }
+    };
+    let records: Bytes = data.records.unwrap_or_default();
+    let admitted = broker.with_decompressor(|decompressor| {
+        admission::admit(target.partition, &records, &target.policy, now, decompressor)
+    });
+    match admitted {
+        Ok((facts, bytes)) => {
+            let append_time_ms = if target.policy.log_append_time { now.0 } else { -1 };
+            (answer, Some((AdmittedBatch { facts, bytes }, append_time_ms)))
+        }
+        Err(refused) => {
+            answer.error_code = refused.code();
+            answer.base_offset = -1;
+            answer.error_message = Some(KString::from(refused.to_string()));
+            (answer, None)
+        }
+    }
+}
+
+fn submit(broker: &Broker, lane: usize, admitted: &mut Admitted, batches: Vec<AdmittedBatch>) {
+    if batches.is_empty() {
+        return;
+    }
+    let submitted = match broker.lanes.get(lane) {
+        Some(lane) => lane.submit(batches),
+        None => Err(LaneClosed::Closed),
+    };
+    match submitted {
+        Ok(answers) => admitted.answers = Some(answers),
+        Err(closed) => {
+            let failure = match closed {
+                LaneClosed::Full => BatchAnswer::Failed(FlushFailure::StoreFull),
+                LaneClosed::Closed => BatchAnswer::Failed(FlushFailure::Closed),
+            };
+            for place in &admitted.places {
+                let topic = &mut admitted.response.responses[place.topic];
+                fill(&mut topic.partition_responses[place.partition], failure, -1);
+            }
+        }
+    }
+}
+
+fn fill(response: &mut PartitionProduceResponse, answer: BatchAnswer, append_time_ms: i64) {
+    let stored = match answer {
+        BatchAnswer::Decided(
+            BatchOutcome::Committed { base_offset, log_start }
+            | BatchOutcome::Duplicate { base_offset, log_start },
+        ) => Ok((base_offset, log_start)),
+        BatchAnswer::Decided(outcome) => Err(outcome_code(outcome)),
+        BatchAnswer::Failed(failure) => Err(failure_code(failure)),
+        BatchAnswer::Ambiguous => Err(ErrorCode::REQUEST_TIMED_OUT),
+    };
+    match stored {
+        Ok((base_offset, log_start)) => {
+            response.base_offset = base_offset.0;
+            response.log_start_offset = log_start.0;
+            response.log_append_time_ms = append_time_ms;
+        }
+        Err(code) => {
+            response.error_code = code;
+            response.base_offset = -1;
+        }
+    }
+}
+
+fn outcome_code(outcome: BatchOutcome) -> ErrorCode {
+    match outcome {
+        BatchOutcome::Committed { .. } | BatchOutcome::Duplicate { .. } => ErrorCode::NONE,
+        BatchOutcome::DuplicateForgotten => ErrorCode::DUPLICATE_SEQUENCE_NUMBER,
+        BatchOutcome::OutOfOrder => ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER,
+        BatchOutcome::Fenced => ErrorCode::INVALID_PRODUCER_EPOCH,
+        BatchOutcome::PartitionGone => ErrorCode::UNKNOWN_TOPIC_OR_PARTITION,
+        BatchOutcome::ProducersFull => ErrorCode::NOT_ENOUGH_REPLICAS,
+    }
+}
+
+/// All of these are retriable to a client; a broker that cannot store makes it look for another.
+fn failure_code(failure: FlushFailure) -> ErrorCode {
+    match failure {
+        FlushFailure::StoreFull | FlushFailure::StoreFailed => ErrorCode::KAFKA_STORAGE_ERROR,
+        FlushFailure::Fenced | FlushFailure::Closed => ErrorCode::NOT_LEADER_OR_FOLLOWER,
+    }
+}

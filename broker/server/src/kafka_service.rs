@@ -1,0 +1,191 @@
+//! Kafka requests from frames, and who handles which.
+//!
+//! Produce is admitted at once, in the order of the frames; every other handler is a future that
+//! starts when its answer is at the head of the connection.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use bytes::Bytes;
+use tidemill_kafka::messages::ApiVersionsResponse;
+use tidemill_kafka::{
+    ApiKey, ErrorCode, KString, Parts, Reader, Request, RequestHeader, Response, decode_request,
+    encode_response,
+};
+use tokio::time::Instant;
+
+use crate::authorization::Principal;
+use crate::broker::Broker;
+use crate::handlers;
+use crate::service::{Dispatched, Service, ServiceConnection};
+
+/// The number of ApiVersions, which is answered in any version.
+const API_VERSIONS: i16 = ApiKey::ApiVersions as i16;
+
+/// What a handler knows about a request beside the request.
+#[derive(Clone, Debug)]
+pub struct Context {
+    /// The request's version.
+    pub version: i16,
+    /// What the client calls itself. Keeps the request's frame alive.
+    pub client_id: Option<KString>,
+    /// Where it connects from.
+    pub peer: SocketAddr,
+    /// Who it is.
+    pub principal: Arc<Principal>,
+}
+
+/// Serves Kafka to connections.
+pub struct KafkaService {
+    broker: Arc<Broker>,
+    connections: std::sync::atomic::AtomicUsize,
+}
+
+/// One connection.
+struct KafkaConnection {
+    broker: Arc<Broker>,
+    peer: SocketAddr,
+    principal: Arc<Principal>,
+    /// The lane that its produce requests go to: one, so that they keep their order.
+    lane: usize,
+}
+
+impl KafkaService {
+    /// A service of `broker`.
+    #[must_use]
+    pub fn new(broker: Arc<Broker>) -> Self {
+        Self { broker, connections: std::sync::atomic::AtomicUsize::new(0) }
+    }
+}
+
+impl Service for KafkaService {
+    fn connect(&self, peer: SocketAddr) -> Box<dyn ServiceConnection> {
+        let number = self.connections.fetch_add(1, Ordering::Relaxed);
+        Box::new(KafkaConnection {
+            broker: Arc::clone(&self.broker),
+            peer,
+            principal: Arc::default(),
+            lane: number % self.broker.lanes.len().max(1),
+        })
+    }
+}
+
+impl ServiceConnection for KafkaConnection {
+    fn dispatch(&mut self, frame: Bytes) -> Dispatched {
+        let mut reader = Reader::new(frame);
+        let header = match RequestHeader::decode(&mut reader) {
+            Ok(header) => header,
+            Err(error) => return self.malformed(&error.to_string()),
+        };
+        match header.api() {
+            Some(api) => self.handle(api, header, reader),
+            None if header.api_key == API_VERSIONS => unsupported_api_versions(&header),
+            None => {
+                self.broker.request_metrics.unsupported.fetch_add(1, Ordering::Relaxed);
+                Dispatched::Close(format!(
+                    "request {} version {} is not served",
+                    header.api_key, header.api_version
+                ))
+            }
+        }
+    }
+}
+
+impl KafkaConnection {
+    fn malformed(&self, reason: &str) -> Dispatched {
+        self.broker.request_metrics.malformed.fetch_add(1, Ordering::Relaxed);
+        Dispatched::Close(reason.to_owned())
+    }
+
+    fn handle(&self, api: ApiKey, header: RequestHeader, reader: Reader) -> Dispatched {
+        use handlers as h;
+        match api {
+            ApiKey::Produce => self.produce(&header, reader),
+            ApiKey::Fetch => self.later(header, reader, h::fetch::handle),
+            ApiKey::ListOffsets => self.later(header, reader, h::list_offsets::handle),
+            ApiKey::Metadata => self.later(header, reader, h::metadata::handle),
+            ApiKey::ApiVersions => self.later(header, reader, h::api_versions::handle),
+            ApiKey::CreateTopics => self.later(header, reader, h::create_topics::handle),
+            ApiKey::InitProducerId => self.later(header, reader, h::init_producer_id::handle),
+            _ => Dispatched::Close(format!("{} is not served yet", api.name())),
+        }
+    }
+
+    fn produce(&self, header: &RequestHeader, mut reader: Reader) -> Dispatched {
+        let since = Instant::now();
+        let request = match decode_request(&mut reader, header) {
+            Ok(request) => request,
+            Err(error) => return self.malformed(&error.to_string()),
+        };
+        let (correlation_id, version) = (header.correlation_id, header.api_version);
+        let context = self.context(header);
+        let broker = Arc::clone(&self.broker);
+        let admitted = handlers::produce::admit(&broker, &context, self.lane, request);
+        if admitted.wants_no_answer() {
+            return Dispatched::Silent(Box::pin(async move {
+                admitted.answer().await;
+                broker.request_metrics.answered(ApiKey::Produce, since);
+            }));
+        }
+        Dispatched::Later(Box::pin(async move {
+            let response = admitted.answer().await;
+            broker.request_metrics.answered(ApiKey::Produce, since);
+            encoded(correlation_id, &response, version)
+        }))
+    }
+
+    /// Decodes now, and handles when the answer is awaited.
+    fn later<R, H>(
+        &self,
+        header: RequestHeader,
+        mut reader: Reader,
+        handler: fn(Arc<Broker>, Context, R) -> H,
+    ) -> Dispatched
+    where
+        R: Request + Send + 'static,
+        R::Response: Response + Send,
+        H: Future<Output = R::Response> + Send + 'static,
+    {
+        let since = Instant::now();
+        let request: R = match decode_request(&mut reader, &header) {
+            Ok(request) => request,
+            Err(error) => return self.malformed(&error.to_string()),
+        };
+        let (broker, context) = (Arc::clone(&self.broker), self.context(&header));
+        Dispatched::Later(Box::pin(async move {
+            let response = handler(Arc::clone(&broker), context, request).await;
+            broker.request_metrics.answered(R::API, since);
+            encoded(header.correlation_id, &response, header.api_version)
+        }))
+    }
+
+    fn context(&self, header: &RequestHeader) -> Context {
+        Context {
+            version: header.api_version,
+            client_id: header.client_id.clone(),
+            peer: self.peer,
+            principal: Arc::clone(&self.principal),
+        }
+    }
+}
+
+/// A response that has no form in the request's version would be a mistake of a handler; the client
+/// is left without an answer rather than with a wrong one.
+fn encoded<R: Response>(correlation_id: i32, response: &R, version: i16) -> Parts {
+    encode_response(correlation_id, response, version).unwrap_or_else(|error| {
+        tracing::error!(%error, api = R::API.name(), version, "response cannot be encoded");
+        Parts::default()
+    })
+}
+
+/// KIP-511: whatever the version asked, the answer has the shape of version 0 and lists what is
+/// served, so that the client can ask again.
+fn unsupported_api_versions(header: &RequestHeader) -> Dispatched {
+    let response = ApiVersionsResponse {
+        error_code: ErrorCode::UNSUPPORTED_VERSION,
+        ..ApiVersionsResponse::served()
+    };
+    Dispatched::Ready(encoded(header.correlation_id, &response, 0))
+}

@@ -1,0 +1,222 @@
+//! The listener over real sockets, with a service that echoes.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Mutex;
+
+use bytes::Bytes;
+use tidemill_base::Spawn;
+use tidemill_base::ports::BoxFuture;
+use tidemill_kafka::Parts;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::sync::oneshot;
+
+use super::*;
+use crate::service::{Dispatched, ServiceConnection};
+
+/// Answers each frame with itself. A frame that starts with `w` is answered only when told.
+#[derive(Clone, Default)]
+struct Echo {
+    held_back: Arc<Mutex<Vec<oneshot::Sender<()>>>>,
+}
+
+impl Service for Echo {
+    fn connect(&self, _: SocketAddr) -> Box<dyn ServiceConnection> {
+        Box::new(self.clone())
+    }
+}
+
+fn framed(bytes: &[u8]) -> Parts {
+    let length = Bytes::copy_from_slice(&(bytes.len() as u32).to_be_bytes());
+    Parts::new(vec![length, Bytes::copy_from_slice(bytes)])
+}
+
+impl ServiceConnection for Echo {
+    fn dispatch(&mut self, frame: Bytes) -> Dispatched {
+        match frame.first() {
+            Some(b'w') => {
+                let (tell, told) = oneshot::channel();
+                self.held_back.lock().unwrap().push(tell);
+                Dispatched::Later(Box::pin(async move {
+                    told.await.unwrap();
+                    framed(&frame)
+                }))
+            }
+            Some(b's') => Dispatched::Silent(Box::pin(async {})),
+            Some(b'x') => Dispatched::Close("x".to_owned()),
+            _ => Dispatched::Ready(framed(&frame)),
+        }
+    }
+}
+
+struct TokioSpawn;
+
+#[expect(clippy::disallowed_methods, reason = "this is the test's adapter of the port")]
+impl Spawn for TokioSpawn {
+    fn task(&self, _: &'static str, task: BoxFuture<'static, ()>) {
+        tokio::spawn(task);
+    }
+
+    fn dedicated(&self, _: &'static str, task: BoxFuture<'static, ()>) {
+        tokio::spawn(task);
+    }
+}
+
+struct Running {
+    address: SocketAddr,
+    echo: Echo,
+    memory: Budget,
+    counters: Arc<ListenerCounters>,
+    close: watch::Sender<bool>,
+}
+
+fn start(limits: ListenerLimits, memory: u32) -> Running {
+    let listener = bind((Ipv4Addr::LOCALHOST, 0).into()).unwrap();
+    let address = listener.local_addr().unwrap();
+    let (echo, counters) = (Echo::default(), Arc::new(ListenerCounters::default()));
+    let (close, closing) = watch::channel(false);
+    let memory = Budget::new(memory);
+    let serving = serve(
+        listener,
+        Arc::new(echo.clone()),
+        limits,
+        memory.clone(),
+        Arc::clone(&counters),
+        Arc::new(TokioSpawn),
+        closing,
+    );
+    TokioSpawn.task("listener", Box::pin(serving));
+    Running { address, echo, memory, counters, close }
+}
+
+async fn send(stream: &mut TcpStream, frame: &[u8]) {
+    stream.write_all(&(frame.len() as u32).to_be_bytes()).await.unwrap();
+    stream.write_all(frame).await.unwrap();
+}
+
+async fn receive(stream: &mut TcpStream) -> Vec<u8> {
+    let length = stream.read_u32().await.unwrap();
+    let mut frame = vec![0; length as usize];
+    stream.read_exact(&mut frame).await.unwrap();
+    frame
+}
+
+async fn is_closed(stream: &mut TcpStream) -> bool {
+    let mut rest = Vec::new();
+    matches!(stream.read_to_end(&mut rest).await, Ok(0) | Err(_))
+}
+
+#[tokio::test]
+async fn answers_keep_the_order_of_their_requests() {
+    let running = start(ListenerLimits::default(), 1 << 20);
+    let mut stream = TcpStream::connect(running.address).await.unwrap();
+    for frame in [&b"a"[..], b"wait", b"s", b"b", b""] {
+        send(&mut stream, frame).await;
+    }
+    assert_eq!(receive(&mut stream).await, b"a");
+    while running.echo.held_back.lock().unwrap().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    running.echo.held_back.lock().unwrap().remove(0).send(()).unwrap();
+    for expected in [&b"wait"[..], b"b", b""] {
+        assert_eq!(receive(&mut stream).await, expected);
+    }
+}
+
+#[tokio::test]
+async fn a_large_frame_comes_back_whole_and_memory_is_given_back() {
+    let running = start(ListenerLimits::default(), 8 << 20);
+    let mut stream = TcpStream::connect(running.address).await.unwrap();
+    let large: Vec<u8> = (0..5_000_000_u32).map(|i| (i % 251) as u8).collect();
+    let (mut reading, mut writing) = stream.split();
+    let sent = async {
+        writing.write_all(&(large.len() as u32).to_be_bytes()).await.unwrap();
+        writing.write_all(&large).await.unwrap();
+    };
+    let received = async {
+        let length = reading.read_u32().await.unwrap();
+        let mut frame = vec![0; length as usize];
+        reading.read_exact(&mut frame).await.unwrap();
+        frame
+    };
+    let ((), frame) = tokio::join!(sent, received);
+    assert!(frame == large);
+    send(&mut stream, b"a").await;
+    receive(&mut stream).await;
+    assert_eq!(running.memory.held(), 0);
+}
+
+#[tokio::test]
+async fn giant_lengths_and_other_protocols_close_only_their_own_connection() {
+    let running = start(ListenerLimits::default(), 1 << 20);
+    let mut good = TcpStream::connect(running.address).await.unwrap();
+    for garbage in [&b"\xff\xff\xff\xff"[..], b"GET / HTTP/1.1\r\n", b"\0\0\0\x01x"] {
+        let mut bad = TcpStream::connect(running.address).await.unwrap();
+        bad.write_all(garbage).await.unwrap();
+        assert!(is_closed(&mut bad).await);
+    }
+    assert_eq!(running.counters.protocol_errors.load(Ordering::Relaxed), 3);
+    send(&mut good, b"a").await;
+    assert_eq!(receive(&mut good).await, b"a");
+}
+
+#[tokio::test]
+async fn a_connection_waits_for_memory_and_still_sends_what_is_due() {
+    let running = start(ListenerLimits::default(), 1000);
+    let mut first = TcpStream::connect(running.address).await.unwrap();
+    let mut second = TcpStream::connect(running.address).await.unwrap();
+    let waiting = [b'w'; 900];
+    send(&mut first, &waiting).await;
+    while running.echo.held_back.lock().unwrap().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    send(&mut second, b"tiny").await;
+    assert_eq!(receive(&mut second).await, b"tiny");
+    send(&mut second, &[b'a'; 800]).await;
+    send(&mut first, &[b'b'; 700]).await;
+    running.echo.held_back.lock().unwrap().remove(0).send(()).unwrap();
+    assert_eq!(receive(&mut first).await, waiting);
+    assert_eq!(receive(&mut second).await, [b'a'; 800]);
+    assert_eq!(receive(&mut first).await, [b'b'; 700]);
+}
+
+#[tokio::test]
+async fn too_many_connections_are_turned_away() {
+    let limits = ListenerLimits { connections_max: 1, ..ListenerLimits::default() };
+    let running = start(limits, 1 << 20);
+    let mut first = TcpStream::connect(running.address).await.unwrap();
+    send(&mut first, b"a").await;
+    receive(&mut first).await;
+    let mut second = TcpStream::connect(running.address).await.unwrap();
+    assert!(is_closed(&mut second).await);
+    assert_eq!(running.counters.refused.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn a_stalled_frame_and_an_idle_connection_are_closed() {
+    let limits = ListenerLimits {
+        stall_timeout: Duration::from_millis(20),
+        idle_timeout: Duration::from_millis(40),
+        ..ListenerLimits::default()
+    };
+    let running = start(limits, 1 << 20);
+    let mut stalled = TcpStream::connect(running.address).await.unwrap();
+    stalled.write_all(b"\0\0\0\x09abc").await.unwrap();
+    assert!(is_closed(&mut stalled).await);
+    let mut idle = TcpStream::connect(running.address).await.unwrap();
+    assert!(is_closed(&mut idle).await);
+}
+
+#[tokio::test]
+async fn closing_answers_what_was_taken_in_and_then_ends() {
+    let running = start(ListenerLimits::default(), 1 << 20);
+    let mut stream = TcpStream::connect(running.address).await.unwrap();
+    send(&mut stream, b"wait").await;
+    while running.echo.held_back.lock().unwrap().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    running.close.send(true).unwrap();
+    tokio::task::yield_now().await;
+    running.echo.held_back.lock().unwrap().remove(0).send(()).unwrap();
+    assert_eq!(receive(&mut stream).await, b"wait");
+    assert!(is_closed(&mut stream).await);
+}

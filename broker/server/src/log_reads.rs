@@ -1,0 +1,207 @@
+//! Reading whole batches of one partition, from memory or from the store.
+//!
+//! The entries come from one version of the projection; their bytes are shared slices of what is in
+//! memory, or one buffer read from the store. Nothing is copied but the 16 head bytes of each batch,
+//! which are written here: base offset and leader epoch are known only since the commit.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use tidemill_base::{LeaderEpoch, Offset, PartitionId};
+use tidemill_kafka::{ErrorCode, RecordParts};
+use tidemill_metadata_state::{Entry, Extent};
+use tidemill_records::{BATCH_HEAD_BYTES, Batch, head16};
+
+use crate::log_bytes::{LogBytes, ReadError};
+use crate::view::View;
+
+/// Entries looked at for one partition of one fetch.
+const ENTRIES_MAX: usize = 2_048;
+
+/// Reads batches.
+#[derive(Clone)]
+pub struct LogReads {
+    view: Arc<View>,
+    bytes: LogBytes,
+}
+
+/// What to read of a partition.
+#[derive(Clone, Copy, Debug)]
+pub struct ReadSpec {
+    /// The partition.
+    pub partition: PartitionId,
+    /// The first offset wanted.
+    pub offset: Offset,
+    /// The most bytes, but for a first batch under `at_least_one`.
+    pub bytes_max: usize,
+    /// Whether the first batch comes whatever its size.
+    pub at_least_one: bool,
+}
+
+/// Where a partition stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Bounds {
+    /// The first offset that may be read.
+    pub log_start: Offset,
+    /// The end of the log.
+    pub high_watermark: Offset,
+    /// Up to where read_committed may read.
+    pub last_stable_offset: Offset,
+    /// The leader epoch.
+    pub leader_epoch: LeaderEpoch,
+}
+
+/// Batches read, and where the partition stood in the same version.
+#[derive(Debug)]
+pub struct ReadBatches {
+    /// Whole batches, heads filled in.
+    pub records: RecordParts,
+    /// Where the partition stood.
+    pub bounds: Bounds,
+}
+
+impl LogReads {
+    /// Reads what `view` knows, through `bytes`.
+    #[must_use]
+    pub fn new(view: Arc<View>, bytes: LogBytes) -> Self {
+        Self { view, bytes }
+    }
+
+    /// Where bytes come from.
+    #[must_use]
+    pub fn bytes(&self) -> &LogBytes {
+        &self.bytes
+    }
+
+    /// Where a partition stands, or `None` if it does not exist.
+    #[must_use]
+    pub fn bounds(&self, partition: PartitionId) -> Option<Bounds> {
+        let projection = self.view.projection();
+        projection.partition(partition).map(|view| Bounds {
+            log_start: view.log_start(),
+            high_watermark: view.high_watermark(),
+            last_stable_offset: view.last_stable_offset(),
+            leader_epoch: view.leader_epoch(),
+        })
+    }
+
+    /// Reads whole batches from the first whose last offset reaches the one asked.
+    ///
+    /// # Errors
+    /// UNKNOWN_TOPIC_OR_PARTITION, OFFSET_OUT_OF_RANGE, or KAFKA_STORAGE_ERROR if bytes cannot be
+    /// read and nothing was read before them.
+    pub async fn read(&self, spec: ReadSpec) -> Result<ReadBatches, ErrorCode> {
+        let (bounds, entries) = self.look_up(&spec)?;
+        let mut reading = Reading { spec, records: RecordParts::new(), full: false };
+        for entry in entries {
+            let read = match entry {
+                Entry::Extent(extent) => self.read_extent(&extent, &mut reading).await,
+                Entry::Folded(folded) => self.read_folded(&folded, &mut reading).await,
+            };
+            match read {
+                Ok(()) if reading.full => break,
+                Ok(()) => {}
+                Err(_) if !reading.records.is_empty() => break,
+                Err(error) => return Err(error.code()),
+            }
+        }
+        Ok(ReadBatches { records: reading.records, bounds })
+    }
+
+    fn look_up(&self, spec: &ReadSpec) -> Result<(Bounds, Vec<Entry>), ErrorCode> {
+        let projection = self.view.projection();
+        let view =
+            projection.partition(spec.partition).ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?;
+        let bounds = Bounds {
+            log_start: view.log_start(),
+            high_watermark: view.high_watermark(),
+            last_stable_offset: view.last_stable_offset(),
+            leader_epoch: view.leader_epoch(),
+        };
+        if spec.offset < bounds.log_start || spec.offset > bounds.high_watermark {
+            return Err(ErrorCode::OFFSET_OUT_OF_RANGE);
+        }
+        if spec.offset == bounds.high_watermark || (spec.bytes_max == 0 && !spec.at_least_one) {
+            return Ok((bounds, Vec::new()));
+        }
+        Ok((bounds, view.entries_from(spec.offset, spec.bytes_max as u64, ENTRIES_MAX)))
+    }
+
+    async fn read_extent(&self, extent: &Extent, reading: &mut Reading) -> Result<(), ReadError> {
+        if let Some(pieces) = self.bytes.in_memory(extent) {
+            return reading.take_pieces(extent, pieces);
+        }
+        if !reading.wants_more() {
+            reading.full = true;
+            return Ok(());
+        }
+        let pieces = self.bytes.from_store(extent).await?;
+        reading.take_pieces(extent, pieces)
+    }
+
+    async fn read_folded(
+        &self,
+        folded: &tidemill_metadata_state::Folded,
+        reading: &mut Reading,
+    ) -> Result<(), ReadError> {
+        let from = reading.spec.offset;
+        let wanted = reading.missing_bytes() as u64;
+        let extents =
+            self.bytes.unfold(reading.spec.partition, folded, from, wanted, ENTRIES_MAX).await?;
+        for extent in extents {
+            self.read_extent(&extent, reading).await?;
+            if reading.full {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A read under way.
+struct Reading {
+    spec: ReadSpec,
+    records: RecordParts,
+    full: bool,
+}
+
+impl Reading {
+    fn missing_bytes(&self) -> usize {
+        self.spec.bytes_max.saturating_sub(self.records.len()).max(1)
+    }
+
+    fn wants_more(&self) -> bool {
+        self.records.len() < self.spec.bytes_max
+            || (self.records.is_empty() && self.spec.at_least_one)
+    }
+
+    /// Takes the batches of an extent, in pieces that each hold whole batches.
+    fn take_pieces(&mut self, extent: &Extent, pieces: Vec<Bytes>) -> Result<(), ReadError> {
+        let mut base_offset = extent.base_offset;
+        for mut piece in pieces {
+            while !piece.is_empty() {
+                let batch = Batch::split_off(&mut piece).map_err(ReadError::Batch)?;
+                let next_offset = base_offset.plus(batch.header().offsets_taken());
+                if next_offset > self.spec.offset {
+                    self.take(&batch, base_offset, extent.leader_epoch);
+                    if self.full {
+                        return Ok(());
+                    }
+                }
+                base_offset = next_offset;
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, batch: &Batch, base_offset: Offset, epoch: LeaderEpoch) {
+        let fits = self.records.len() + batch.bytes().len() <= self.spec.bytes_max;
+        if !fits && !(self.records.is_empty() && self.spec.at_least_one) {
+            self.full = true;
+            return;
+        }
+        let head = head16(base_offset, epoch, batch.header().batch_length);
+        self.records.push_batch(head, batch.bytes().slice(BATCH_HEAD_BYTES..));
+        self.full = self.records.len() >= self.spec.bytes_max;
+    }
+}

@@ -1,0 +1,305 @@
+//! A node: one process that holds a metadata member and a broker, over the ports it is given.
+//!
+//! The order of a start: metadata (recovered, leading), registration under a new epoch, lanes,
+//! listener. From the registration on nothing of an earlier life of this broker can be committed.
+
+mod config;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use parking_lot::Mutex;
+use tidemill_base::ports::{SharedClock, SharedSpawn};
+use tidemill_base::{BrokerEpoch, ErrorKind, Incarnation, LaneId, LaneKey};
+use tidemill_broker_logic::fetch::FetchSessions;
+use tidemill_metadata_raft::{
+    EventSink, MetadataHandle, NewCluster, OpenError, Ports, ProposeError, SharedStore,
+};
+use tidemill_metadata_state::Outcome;
+use tidemill_metadata_state::command::{Listener, RegisterBroker};
+use tidemill_storage_store::{
+    Commits, HotCache, LogWriter, SharedLogStore, WriterCounters, WriterParts,
+};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+use crate::authorization::AllowAll;
+use crate::broker::Broker;
+use crate::budget::Budget;
+use crate::commits::MetadataCommits;
+use crate::kafka_service::KafkaService;
+use crate::listener::{self, ListenerCounters};
+use crate::log_bytes::LogBytes;
+use crate::log_reads::LogReads;
+use crate::producer_ids::ProducerIds;
+use crate::random_ids::RandomIds;
+use crate::request_metrics::RequestMetrics;
+use crate::view::View;
+
+pub use config::NodeConfig;
+
+/// The feature level of this build.
+const FEATURE_LEVEL: u16 = 1;
+
+/// What the outside world gives to a node.
+#[derive(Clone)]
+pub struct NodePorts {
+    /// The disk of the metadata log.
+    pub meta_disk: tidemill_appendfile::SharedDisk,
+    /// Where metadata state is saved.
+    pub state_store: SharedStore,
+    /// Where records are kept.
+    pub log_store: SharedLogStore,
+    /// Wall time.
+    pub clock: SharedClock,
+    /// Starts tasks.
+    pub spawn: SharedSpawn,
+    /// Makes ids unique: drawn from the operating system's randomness, or from a simulation's seed.
+    pub seed: u128,
+}
+
+/// Why a node did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The metadata could not be opened.
+    #[error(transparent)]
+    Metadata(#[from] OpenError),
+    /// The broker could not be registered.
+    #[error("the broker was not registered: {0}")]
+    Register(String),
+    /// The listener could not be bound.
+    #[error("cannot listen on {address}: {reason}")]
+    Bind {
+        /// The address.
+        address: SocketAddr,
+        /// What the system said.
+        reason: String,
+    },
+}
+
+impl StartError {
+    /// What the caller may do.
+    #[must_use]
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Metadata(error) => error.kind(),
+            Self::Register(_) => ErrorKind::Retry,
+            Self::Bind { .. } => ErrorKind::Invalid,
+        }
+    }
+}
+
+/// A running node.
+pub struct Node {
+    broker: Arc<Broker>,
+    service: Arc<KafkaService>,
+    kafka_address: Option<SocketAddr>,
+    closing: watch::Sender<bool>,
+    counters: Counters,
+    memory: Budget,
+}
+
+/// What the node's parts count.
+#[derive(Clone)]
+pub struct Counters {
+    /// The listener.
+    pub listener: Arc<ListenerCounters>,
+    /// All lanes together.
+    pub writer: Arc<WriterCounters>,
+    /// Recent records in memory.
+    pub cache: Arc<HotCache>,
+}
+
+impl Node {
+    /// Starts a node and returns when it serves.
+    ///
+    /// # Errors
+    /// [`StartError`] says what failed and what may be done.
+    pub async fn start(config: NodeConfig, ports: NodePorts) -> Result<Self, StartError> {
+        let bound = bind(&config)?;
+        let kafka_address = bound.as_ref().and_then(|bound| bound.local_addr().ok());
+        let random_ids = RandomIds::new(ports.seed);
+        let view = Arc::new(View::default());
+        let metadata = open_metadata(&config, &ports, &view, &random_ids).await?;
+        let epoch = register(&config, &metadata, kafka_address).await?;
+        let counters = Counters {
+            listener: Arc::default(),
+            writer: Arc::default(),
+            cache: Arc::new(HotCache::new(config.hot_cache_bytes)),
+        };
+        let lanes = start_lanes(&config, &ports, &metadata, epoch, &counters);
+        let (cluster_id, _) =
+            metadata.with_state(|state| (state.cluster_id(), state.incarnation()));
+        let bytes = LogBytes::new(Arc::clone(&counters.cache), Arc::clone(&ports.log_store));
+        let sessions = FetchSessions::new(
+            config.fetch_sessions_max,
+            config.fetch_session_partitions_max,
+            random_ids.positive_i32(),
+        );
+        let broker = Arc::new(Broker {
+            id: config.broker_id,
+            epoch,
+            cluster_id,
+            clock: Arc::clone(&ports.clock),
+            metadata,
+            reads: LogReads::new(Arc::clone(&view), bytes),
+            view,
+            lanes,
+            fetch_sessions: Mutex::new(sessions),
+            producer_ids: ProducerIds::default(),
+            random_ids,
+            request_metrics: RequestMetrics::default(),
+            authorizer: Arc::new(AllowAll),
+            decompressors: Mutex::default(),
+            space_low: AtomicBool::new(false),
+            config,
+        });
+        Ok(Self::serve(broker, &ports.spawn, bound, kafka_address, counters))
+    }
+
+    fn serve(
+        broker: Arc<Broker>,
+        spawn: &SharedSpawn,
+        bound: Option<TcpListener>,
+        kafka_address: Option<SocketAddr>,
+        counters: Counters,
+    ) -> Self {
+        let service = Arc::new(KafkaService::new(Arc::clone(&broker)));
+        let (closing, closing_watch) = watch::channel(false);
+        let memory = Budget::new(broker.config.request_memory_bytes);
+        if let Some(bound) = bound {
+            let serving = listener::serve(
+                bound,
+                Arc::clone(&service) as Arc<dyn crate::service::Service>,
+                broker.config.listener_limits.clone(),
+                memory.clone(),
+                Arc::clone(&counters.listener),
+                Arc::clone(spawn),
+                closing_watch,
+            );
+            spawn.task("listener", Box::pin(serving));
+        }
+        Self { broker, service, kafka_address, closing, counters, memory }
+    }
+
+    /// The broker that serves.
+    #[must_use]
+    pub fn broker(&self) -> &Arc<Broker> {
+        &self.broker
+    }
+
+    /// What answers frames, for callers without a socket.
+    #[must_use]
+    pub fn service(&self) -> &Arc<KafkaService> {
+        &self.service
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn kafka_address(&self) -> Option<SocketAddr> {
+        self.kafka_address
+    }
+
+    /// What its parts count.
+    #[must_use]
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// The memory of requests.
+    #[must_use]
+    pub fn request_memory(&self) -> &Budget {
+        &self.memory
+    }
+
+    /// Stops taking requests, answers those taken in, saves the metadata and ends.
+    pub async fn drain(self) {
+        // No receiver is left if the listener has ended; then there is nothing to tell.
+        let _ = self.closing.send(true);
+        let open = &self.counters.listener.open;
+        while open.load(std::sync::atomic::Ordering::Relaxed) > 0 {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+        self.broker.metadata.close().await;
+    }
+}
+
+fn bind(config: &NodeConfig) -> Result<Option<TcpListener>, StartError> {
+    let Some(address) = config.kafka_address else { return Ok(None) };
+    listener::bind(address)
+        .map(Some)
+        .map_err(|error| StartError::Bind { address, reason: error.to_string() })
+}
+
+async fn open_metadata(
+    config: &NodeConfig,
+    ports: &NodePorts,
+    view: &Arc<View>,
+    random_ids: &RandomIds,
+) -> Result<MetadataHandle, StartError> {
+    let new_cluster = NewCluster { cluster_id: random_ids.uuid(), incarnation: Incarnation(1) };
+    let raft_ports = Ports {
+        disk: Arc::clone(&ports.meta_disk),
+        store: Arc::clone(&ports.state_store),
+        clock: Arc::clone(&ports.clock),
+        spawn: Arc::clone(&ports.spawn),
+        sink: Arc::clone(view) as Arc<dyn EventSink>,
+    };
+    Ok(tidemill_metadata_raft::open(config.raft.clone(), new_cluster, raft_ports).await?)
+}
+
+/// Registers until the metadata answers: a lost answer costs an epoch, nothing else.
+async fn register(
+    config: &NodeConfig,
+    metadata: &MetadataHandle,
+    kafka_address: Option<SocketAddr>,
+) -> Result<BrokerEpoch, StartError> {
+    let host = config.advertised_host.clone();
+    let host = host.or_else(|| kafka_address.map(|address| address.ip().to_string()));
+    let port = config.advertised_port.or_else(|| kafka_address.map(|address| address.port()));
+    let command = RegisterBroker {
+        broker: config.broker_id,
+        listeners: vec![Listener {
+            name: "PLAINTEXT".to_owned(),
+            host: host.unwrap_or_else(|| "localhost".to_owned()),
+            port: port.unwrap_or(9092),
+        }],
+        zone: config.zone.clone(),
+        http_address: config.http_address.clone(),
+        feature_level_max: FEATURE_LEVEL,
+    };
+    loop {
+        match metadata.propose(command.clone()).await {
+            Ok(Outcome::Registered(epoch)) => return Ok(epoch),
+            Ok(other) => return Err(StartError::Register(format!("{other:?}"))),
+            Err(ProposeError::Ambiguous | ProposeError::Throttled) => {}
+            Err(error) => return Err(StartError::Register(error.to_string())),
+        }
+    }
+}
+
+fn start_lanes(
+    config: &NodeConfig,
+    ports: &NodePorts,
+    metadata: &MetadataHandle,
+    epoch: BrokerEpoch,
+    counters: &Counters,
+) -> Vec<LogWriter> {
+    let incarnation = metadata.with_state(tidemill_metadata_state::MetadataState::incarnation);
+    let commits: Arc<dyn Commits> = Arc::new(MetadataCommits::new(metadata.clone()));
+    let lane = |lane| {
+        let (writer, task) = LogWriter::new(WriterParts {
+            lane: LaneKey { broker: config.broker_id, epoch, lane: LaneId(lane) },
+            incarnation,
+            limits: config.lane_limits.clone(),
+            store: Arc::clone(&ports.log_store),
+            commits: Arc::clone(&commits),
+            cache: Arc::clone(&counters.cache),
+            counters: Arc::clone(&counters.writer),
+        });
+        ports.spawn.task("lane", task);
+        writer
+    };
+    (0..config.lanes.max(1)).map(lane).collect()
+}

@@ -1,0 +1,155 @@
+//! Offsets by timestamp: through the index, then the batches of an entry, then the records.
+//!
+//! The index says which entry *may* hold a record that reaches a time: its max timestamp does, but
+//! the record may lie below the log start. So entries are tried one after another.
+
+use tidemill_base::{Offset, PartitionId, TimestampMs};
+use tidemill_kafka::ErrorCode;
+use tidemill_metadata_state::{Entry, Extent};
+use tidemill_records::{
+    Batch, DecompressLimits, Records, RecordsError, TimestampType, find_timestamp,
+};
+
+use crate::broker::Broker;
+
+/// Entries tried for one question: far more than a log start can hide.
+const ENTRIES_TRIED_MAX: usize = 64;
+
+/// A record found: its offset and timestamp.
+pub(crate) type Found = (Offset, TimestampMs);
+
+/// The first record, in offset order, whose timestamp is at least `timestamp`.
+pub(crate) async fn first_at(
+    broker: &Broker,
+    partition: PartitionId,
+    timestamp: TimestampMs,
+) -> Result<Option<Found>, ErrorCode> {
+    let log_start = log_start(broker, partition)?;
+    let mut from = log_start;
+    for _ in 0..ENTRIES_TRIED_MAX {
+        let Some(entry) = entry_reaching(broker, partition, timestamp, from)? else {
+            return Ok(None);
+        };
+        for extent in extents(broker, partition, &entry).await? {
+            let found = search_extent(broker, &extent, |broker, batch, base| {
+                first_in_batch(broker, batch, base, timestamp, log_start)
+            })
+            .await?;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        from = entry.end_offset();
+    }
+    Ok(None)
+}
+
+/// The first record that has the largest timestamp of the partition.
+pub(crate) async fn latest_timestamp(
+    broker: &Broker,
+    partition: PartitionId,
+) -> Result<Option<Found>, ErrorCode> {
+    let largest = {
+        let projection = broker.view.projection();
+        let view = projection.partition(partition).ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?;
+        view.max_timestamp()
+    };
+    match largest {
+        Some(largest) => first_at(broker, partition, largest).await,
+        None => Ok(None),
+    }
+}
+
+fn log_start(broker: &Broker, partition: PartitionId) -> Result<Offset, ErrorCode> {
+    let bounds = broker.reads.bounds(partition).ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?;
+    Ok(bounds.log_start)
+}
+
+fn entry_reaching(
+    broker: &Broker,
+    partition: PartitionId,
+    timestamp: TimestampMs,
+    from: Offset,
+) -> Result<Option<Entry>, ErrorCode> {
+    let projection = broker.view.projection();
+    let view = projection.partition(partition).ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?;
+    Ok(view.entry_reaching(timestamp, from))
+}
+
+async fn extents(
+    broker: &Broker,
+    partition: PartitionId,
+    entry: &Entry,
+) -> Result<Vec<Extent>, ErrorCode> {
+    match entry {
+        Entry::Extent(extent) => Ok(vec![*extent]),
+        Entry::Folded(folded) => broker
+            .reads
+            .bytes()
+            .unfold(partition, folded, folded.base_offset, u64::MAX, usize::MAX)
+            .await
+            .map_err(|error| error.code()),
+    }
+}
+
+async fn search_extent(
+    broker: &Broker,
+    extent: &Extent,
+    mut search: impl FnMut(&Broker, &Batch, Offset) -> Result<Option<Found>, RecordsError>,
+) -> Result<Option<Found>, ErrorCode> {
+    let bytes = broker.reads.bytes();
+    let pieces = match bytes.in_memory(extent) {
+        Some(pieces) => pieces,
+        None => bytes.from_store(extent).await.map_err(|error| error.code())?,
+    };
+    let mut base = extent.base_offset;
+    for mut piece in pieces {
+        while !piece.is_empty() {
+            let batch = Batch::split_off(&mut piece).map_err(|_| ErrorCode::CORRUPT_MESSAGE)?;
+            if let Some(found) =
+                search(broker, &batch, base).map_err(|_| ErrorCode::CORRUPT_MESSAGE)?
+            {
+                return Ok(Some(found));
+            }
+            base = base.plus(batch.header().offsets_taken());
+        }
+    }
+    Ok(None)
+}
+
+/// The batch's own header is the producer's word, so records decide; for LogAppendTime the header
+/// was written by a broker and all records have its time.
+fn first_in_batch(
+    broker: &Broker,
+    batch: &Batch,
+    base: Offset,
+    timestamp: TimestampMs,
+    log_start: Offset,
+) -> Result<Option<Found>, RecordsError> {
+    let header = batch.header();
+    if header.attributes.timestamp_type() == TimestampType::LogAppendTime {
+        let first = base.max(log_start);
+        let within = first < base.plus(header.offsets_taken());
+        let reaches = header.max_timestamp >= timestamp;
+        return Ok((reaches && within).then_some((first, header.max_timestamp)));
+    }
+    let limits = DecompressLimits::default();
+    broker.with_decompressor(|decompressor| {
+        let view = batch.view();
+        let found = match find_timestamp(&view, decompressor, &limits, timestamp)? {
+            Some(found) => (base.plus(found.offset_delta), found.timestamp),
+            None => return Ok(None),
+        };
+        if found.0 >= log_start {
+            return Ok(Some(found));
+        }
+        for record in Records::open(view, decompressor, &limits)?.iter() {
+            let record = record?;
+            let offset = Offset(base.0 + i64::from(record.offset_delta));
+            if offset >= log_start && record.timestamp >= timestamp {
+                return Ok(Some((offset, record.timestamp)));
+            }
+        }
+        Ok(None)
+    })
+}

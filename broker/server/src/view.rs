@@ -1,0 +1,161 @@
+//! The broker's projection of the metadata, and the fetches that wait for it to move.
+//!
+//! In one process the metadata loop delivers events here before it answers the commands that caused
+//! them, so that a produce is answered only when this broker's fetches already show it.
+//!
+//! Both locks are held for the length of a look-up or of one apply, never across an await.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::{Mutex, RwLock, RwLockReadGuard};
+use tidemill_base::{AppliedIndex, PartitionId};
+use tidemill_broker_logic::fetch::{FetchWaits, WaiterId};
+use tidemill_metadata_raft::EventSink;
+use tidemill_metadata_state::projection::Covered;
+use tidemill_metadata_state::{Event, Projection};
+use tokio::sync::oneshot;
+
+/// The projection, and who waits for it.
+#[derive(Debug, Default)]
+pub struct View {
+    projection: RwLock<Projection>,
+    waiting: Mutex<Waiting>,
+    /// Rises whenever topics or partitions come or go.
+    topology_version: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    waits: FetchWaits,
+    wakers: BTreeMap<WaiterId, oneshot::Sender<()>>,
+}
+
+/// A fetch that waits. Dropping it takes it out of the table.
+#[derive(Debug)]
+pub struct FetchWait {
+    view: Arc<View>,
+    id: WaiterId,
+    due: oneshot::Receiver<()>,
+}
+
+impl View {
+    /// The projection as it is now. Hold it for a look-up only.
+    pub fn projection(&self) -> RwLockReadGuard<'_, Projection> {
+        self.projection.read()
+    }
+
+    /// Rises whenever topics or partitions come or go: what was resolved under an older version has
+    /// to be resolved again.
+    pub fn topology_version(&self) -> u64 {
+        self.topology_version.load(Ordering::Acquire)
+    }
+
+    /// How many fetches wait.
+    pub fn fetches_waiting(&self) -> usize {
+        self.waiting.lock().waits.len()
+    }
+
+    /// Waits until `missing_bytes` more have been appended to `partitions`, or one of them changed
+    /// otherwise.
+    pub fn wait(self: &Arc<Self>, partitions: Vec<PartitionId>, missing_bytes: u64) -> FetchWait {
+        let (waker, due) = oneshot::channel();
+        let mut waiting = self.waiting.lock();
+        let id = waiting.waits.wait(partitions, missing_bytes);
+        waiting.wakers.insert(id, waker);
+        FetchWait { view: Arc::clone(self), id, due }
+    }
+
+    fn wake(&self, events: &[Event]) {
+        let mut waiting = self.waiting.lock();
+        let Waiting { waits, wakers } = &mut *waiting;
+        if waits.is_empty() {
+            return;
+        }
+        let mut due = |id| {
+            if let Some(waker) = wakers.remove(&id) {
+                // The fetch may just have been answered or given up.
+                let _ = waker.send(());
+            }
+        };
+        for event in events {
+            match event {
+                Event::Appended { extents } => {
+                    for (partition, extent) in extents {
+                        waits.appended(*partition, u64::from(extent.length), &mut due);
+                    }
+                }
+                Event::LogStartAdvanced { partition, .. } => waits.changed(*partition, &mut due),
+                _ => {}
+            }
+        }
+    }
+
+    /// Partitions that a deletion is about to take out of the projection.
+    fn partitions_deleted(&self, events: &[Event]) -> Vec<PartitionId> {
+        let projection = self.projection.read();
+        let topics = events.iter().filter_map(|event| match event {
+            Event::TopicDeleted { topic } => projection.topic_by_id(*topic),
+            _ => None,
+        });
+        topics.flat_map(|topic| topic.partitions.iter().copied()).collect()
+    }
+}
+
+impl EventSink for View {
+    fn deliver(&self, from: AppliedIndex, to: AppliedIndex, events: &[Event]) {
+        let changes_topology = events.iter().any(|event| {
+            matches!(
+                event,
+                Event::TopicCreated(_)
+                    | Event::TopicDeleted { .. }
+                    | Event::PartitionsCreated { .. }
+                    | Event::IncarnationStarted { .. }
+            )
+        });
+        let deleted = match changes_topology {
+            true => self.partitions_deleted(events),
+            false => Vec::new(),
+        };
+        let applied = self.projection.write().apply(Covered { from, to }, events);
+        if let Err(not_next) = applied {
+            tracing::error!(%not_next, "the projection missed events; this is a bug");
+            return;
+        }
+        if changes_topology {
+            self.topology_version.fetch_add(1, Ordering::AcqRel);
+        }
+        self.wake(events);
+        let mut waiting = self.waiting.lock();
+        let Waiting { waits, wakers } = &mut *waiting;
+        for partition in deleted {
+            waits.changed(partition, |id| {
+                wakers.remove(&id);
+            });
+        }
+    }
+
+    fn reset(&self, at: AppliedIndex, events: &[Event]) {
+        *self.projection.write() = Projection::from_snapshot(at, events);
+        self.topology_version.fetch_add(1, Ordering::AcqRel);
+        // Whoever waits looks again: a dropped waker ends the wait.
+        *self.waiting.lock() = Waiting::default();
+    }
+}
+
+impl FetchWait {
+    /// Returns when the wait is over. Cancel-safe.
+    pub async fn due(&mut self) {
+        // A dropped waker also means: look again.
+        let _ = (&mut self.due).await;
+    }
+}
+
+impl Drop for FetchWait {
+    fn drop(&mut self) {
+        let mut waiting = self.view.waiting.lock();
+        waiting.waits.remove(self.id);
+        waiting.wakers.remove(&self.id);
+    }
+}
