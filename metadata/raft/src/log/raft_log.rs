@@ -100,7 +100,7 @@ impl RaftLog {
             fresh: false,
             current: None,
             segments: std::mem::take(&mut recovered.segments),
-            abandoned: Vec::new(),
+            abandoned: std::mem::take(&mut recovered.void),
             next_number: recovered.next_number,
         }
     }
@@ -157,6 +157,10 @@ impl RaftLog {
     /// Removes the oldest segments whose entries are all at or below `saved_index`, keeping
     /// `log_kept_bytes` of log. Returns the index before the first entry left.
     pub(crate) async fn truncate_front(&mut self, saved_index: u64) -> u64 {
+        if !self.abandoned.is_empty() {
+            // A void segment that outlived its successors would look like a log with a hole.
+            return self.base_index();
+        }
         let mut kept_bytes: u64 = self.segments.iter().map(|segment| segment.bytes).sum();
         while let [front, next, ..] = self.segments.make_contiguous() {
             let covered = front.last_index.max(next.proven_index) <= saved_index;
@@ -326,6 +330,7 @@ impl RaftLog {
                 Ok(()) => info!(segment = number, "removed a void segment of the metadata log"),
                 Err(error) => {
                     warn!(segment = number, %error, "a void segment of the metadata log stays");
+                    self.abandoned.push(number);
                 }
             }
         }

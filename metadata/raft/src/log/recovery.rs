@@ -52,6 +52,8 @@ pub(crate) struct Recovered {
     /// The entries above it, which have to be written again before they count as durable.
     pub(crate) unproven: Vec<Entry>,
     pub(crate) segments: VecDeque<Segment>,
+    /// Files that hold nothing: voided by a fresh segment, or nothing in them was ever durable.
+    pub(crate) void: Vec<u64>,
     /// The number for the next segment.
     pub(crate) next_number: u64,
     /// How many torn tails were found.
@@ -95,7 +97,12 @@ impl Recovery {
             let is_last = place + 1 == self.numbers.len();
             self.read_segment(*number, is_last, &mut reading, &mut committed).await?;
         }
-        reading.finish(next_number).map(Some)
+        let mut recovered = reading.finish(next_number)?;
+        recovered.void = self.numbers;
+        recovered
+            .void
+            .retain(|number| recovered.segments.iter().all(|segment| segment.number != *number));
+        Ok(Some(recovered))
     }
 
     /// Removes files whose making was cut short before anything in them was durable. To be called
@@ -274,14 +281,20 @@ impl Reading {
         let started = self.segments.back().is_some_and(|segment| segment.number == number);
         match record {
             LogRecord::Start(start) if !started => self.start(number, *start),
-            LogRecord::Append(append) if started => self.append(append, committed),
+            LogRecord::Append(append) if started => self.append(append),
             LogRecord::Membership(membership) if started => {
                 self.prove();
                 self.membership = membership;
                 Ok(())
             }
             _ => Err(Refused::Damage("the record is not in its place")),
+        }?;
+        while self.tail.front().is_some_and(|entry| entry.index <= self.hard_state.commit) {
+            if let Some(entry) = self.tail.pop_front() {
+                committed(&entry).map_err(Refused::Open)?;
+            }
         }
+        Ok(())
     }
 
     fn start(&mut self, number: u64, start: Start) -> Result<(), Refused> {
@@ -315,11 +328,7 @@ impl Reading {
         Ok(())
     }
 
-    fn append(
-        &mut self,
-        append: Append,
-        committed: &mut impl FnMut(&Entry) -> Result<(), OpenError>,
-    ) -> Result<(), Refused> {
+    fn append(&mut self, append: Append) -> Result<(), Refused> {
         self.prove();
         let Some(log) = self.log.as_mut() else {
             return Err(Refused::Damage("the record is not in its place"));
@@ -351,11 +360,6 @@ impl Reading {
             segment.last_index = segment.last_index.max(self.appended_here);
         }
         self.adopt(append.hard_state);
-        while self.tail.front().is_some_and(|entry| entry.index <= self.hard_state.commit) {
-            if let Some(entry) = self.tail.pop_front() {
-                committed(&entry).map_err(Refused::Open)?;
-            }
-        }
         Ok(())
     }
 
@@ -392,6 +396,7 @@ impl Reading {
             proven,
             unproven: self.unproven.into(),
             segments: self.segments,
+            void: Vec::new(),
             next_number,
             torn_tails: self.torn_tails,
         })

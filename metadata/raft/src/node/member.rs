@@ -155,9 +155,14 @@ impl Member {
         })
     }
 
-    /// Stands for election at once if this member is the whole quorum; returns when it leads and
-    /// has applied all that was committed before.
+    /// Stands for election at once if this member is the whole quorum; then returns when it leads
+    /// and has applied all that was committed before.
     pub(crate) async fn lead(&mut self) -> Result<(), LoopError> {
+        if !self.raft.raft.prs().is_singleton() {
+            // What was found of an earlier life is written again before it counts for others.
+            let hard_state = self.raft.raft.hard_state();
+            return self.persist(&hard_state, &[]).await;
+        }
         self.raft.campaign()?;
         self.round().await
     }

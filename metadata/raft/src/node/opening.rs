@@ -159,6 +159,7 @@ fn unborn(options: &RaftOptions) -> Recovered {
         proven: LogPosition::default(),
         unproven: Vec::new(),
         segments: VecDeque::new(),
+        void: Vec::new(),
         next_number: 1,
         torn_tails: 0,
     }

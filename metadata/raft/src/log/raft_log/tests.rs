@@ -64,6 +64,7 @@ async fn open(disk: SharedDisk) -> Result<Life, OpenError> {
     assert!(entries.iter().all(|entry| entry.index <= recovered.hard_state.commit));
     entries.extend(recovered.tail.iter().cloned());
     let base = recovered.terms.previous();
+    entries.retain(|entry| entry.index > base.index);
     for (place, entry) in entries.iter().enumerate() {
         assert_eq!(entry.index, base.index + 1 + place as u64, "no gap");
         assert_eq!(recovered.terms.term(entry.index), Some(entry.term));
@@ -78,10 +79,9 @@ async fn open(disk: SharedDisk) -> Result<Life, OpenError> {
 #[derive(Default)]
 struct Expected {
     acknowledged: Vec<Entry>,
-    /// At most one append was under way when the process died.
+    /// The append under way when the process died, and what was found but not yet written again.
     attempted: Vec<Entry>,
     term: u64,
-    commit: u64,
 }
 
 impl Expected {
@@ -95,24 +95,21 @@ impl Expected {
             let attempted = self.attempted.iter().find(|entry| entry.index == found.index);
             assert_eq!(Some(found), acknowledged.or(attempted), "seed {seed}");
         }
-        let from_attempt: Vec<Entry> =
-            life.entries.iter().filter(|entry| entry.index > last_acknowledged).cloned().collect();
-        self.acknowledged.extend(from_attempt);
-        self.attempted.clear();
-        self.term = life.hard_state.term;
-        self.commit = self.commit.max(life.hard_state.commit);
+        self.attempted.retain(|entry| entry.index <= last_found);
     }
 }
 
 /// One life: appends until the process dies or ten appends are done.
 async fn live(life: &mut Life, expected: &mut Expected, dice: &mut Dice) {
-    let term = expected.term + 1;
+    let term = expected.term.max(life.hard_state.term) + 1;
     for _ in 0..10 {
-        let next = expected.acknowledged.last().map_or(1, |entry| entry.index + 1);
+        let last = expected.attempted.last().or(expected.acknowledged.last());
+        let next = last.map_or(1, |entry| entry.index + 1);
         let entries: Vec<Entry> =
             (next..next + dice.below(4)).map(|index| entry(index, term)).collect();
-        expected.attempted = entries.clone();
-        let hard_state = hard_state(term, next - 1);
+        let committed = expected.acknowledged.last().map_or(0, |entry| entry.index);
+        expected.attempted.extend(entries.iter().cloned());
+        let hard_state = hard_state(term, committed);
         while life.log.append(&hard_state, &entries).await.is_err() {}
         expected.acknowledged.extend(std::mem::take(&mut expected.attempted));
         expected.term = term;
@@ -180,7 +177,7 @@ async fn what_a_killed_life_left_is_durable_before_it_counts() {
     let memory = MemoryDisk::new();
     let disk: SharedDisk = Arc::new(memory.clone());
     // Everything up to the sync of the second append, which never happens.
-    let (doomed, _) = DoomedDisk::new(Arc::clone(&disk), 4, false);
+    let (doomed, _) = DoomedDisk::new(Arc::clone(&disk), 5, false);
     let mut life = open(doomed).await.unwrap();
     life.log.append(&hard_state(1, 0), &[entry(1, 1)]).await.unwrap();
     let second = [entry(2, 1)];
