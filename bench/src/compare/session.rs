@@ -33,16 +33,37 @@ pub fn compare(options: Options, repository: &Path) -> anyhow::Result<PathBuf> {
         for (turn, case) in (repeat as usize..).zip(&cases) {
             for kind in in_turn(stage.options.brokers(), turn) {
                 tell(&format!("{case:?} on {}", kind.name()));
-                let (load, figures) = measure(&mut stage, *case, kind)?;
-                if let Some(load) = &load {
-                    tell_load(load);
-                }
-                results.runs.push(RunResult { case: *case, broker: kind, repeat, load, figures });
+                let run = run_case(&mut stage, *case, kind, repeat)?;
+                results.runs.push(run);
                 results.write(&out)?;
             }
         }
     }
     Ok(out)
+}
+
+/// A run that fails is a result too: the others go on.
+fn run_case(
+    stage: &mut Stage,
+    case: Case,
+    broker: BrokerKind,
+    repeat: u32,
+) -> anyhow::Result<RunResult> {
+    let measured = measure(stage, case, broker);
+    stage.clear()?;
+    let mut run =
+        RunResult { case, broker, repeat, load: None, figures: BTreeMap::new(), failure: None };
+    match measured {
+        Ok((load, figures)) => (run.load, run.figures) = (load, figures),
+        Err(error) => run.failure = Some(format!("{error:#}")),
+    }
+    if let Some(load) = &run.load {
+        tell_load(load);
+    }
+    if let Some(failure) = &run.failure {
+        tell(&format!("  FAILED: {failure}"));
+    }
+    Ok(run)
 }
 
 fn empty_results(stage: &Stage, repository: &Path) -> Results {

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
 
@@ -16,6 +16,9 @@ use crate::wire::admin::Admin;
 /// whatever else lives there.
 const FREE_BYTES_MIN: u64 = 20 << 30;
 
+/// Lines told of the log of a broker whose run failed.
+const LOG_LINES_TOLD: usize = 15;
+
 /// The topic of every run.
 pub const TOPIC: &str = "bench";
 
@@ -26,6 +29,8 @@ pub struct Stage {
     pub options: Options,
     /// Apache Kafka, if it is measured.
     pub kafka: Option<Kafka>,
+    /// Folders that were made and may still be there.
+    folders: Vec<PathBuf>,
     started: u32,
 }
 
@@ -34,7 +39,7 @@ impl Stage {
     pub fn prepare(options: Options, repository: &Path) -> anyhow::Result<Self> {
         let kafka = if options.no_kafka { None } else { Some(Kafka::prepare(repository)?) };
         fs::create_dir_all(&options.work)?;
-        Ok(Self { options, kafka, started: 0 })
+        Ok(Self { options, kafka, folders: Vec::new(), started: 0 })
     }
 
     /// Starts a broker over an empty folder.
@@ -43,12 +48,26 @@ impl Stage {
         let name = format!("{}-{}-{}", kind.name(), std::process::id(), self.started);
         let folder = self.options.work.join(name);
         fs::create_dir(&folder).with_context(|| format!("create {}", folder.display()))?;
+        self.folders.push(folder.clone());
         // What earlier runs left dirty is written now and not during this run.
         rustix::fs::sync();
         let free = rustix::fs::statvfs(&folder)?;
         let free_bytes = free.f_bavail * free.f_frsize;
         ensure!(free_bytes >= FREE_BYTES_MIN, "{free_bytes} bytes of disk are free");
         self.over(kind, &folder, &[])
+    }
+
+    /// Removes what failed runs left; of their logs the last lines are told.
+    pub fn clear(&mut self) -> anyhow::Result<()> {
+        for folder in self.folders.drain(..).filter(|folder| folder.exists()) {
+            let log = fs::read_to_string(folder.join("broker.log")).unwrap_or_default();
+            let lines: Vec<&str> = log.lines().collect();
+            for line in &lines[lines.len().saturating_sub(LOG_LINES_TOLD)..] {
+                tell(&format!("  | {line}"));
+            }
+            fs::remove_dir_all(&folder)?;
+        }
+        Ok(())
     }
 
     /// Starts a broker over an empty folder, with one topic.

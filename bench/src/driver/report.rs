@@ -128,7 +128,9 @@ impl Watch {
         report.driver_busy =
             (end.driver_ns - begin.driver_ns) as f64 / SECOND_NS as f64 / seconds.max(1e-9);
         let shares = begin.cores.iter().zip(&end.cores).map(|(begin, end)| {
-            (end.busy - begin.busy) as f64 / ((end.all - begin.all) as f64).max(1.0)
+            // The kernel's count of waiting for a disk may go back, so differences are clamped.
+            let all = end.all.saturating_sub(begin.all).max(1);
+            end.busy.saturating_sub(begin.busy) as f64 / all as f64
         });
         report.cores_busy = shares.collect();
         let tick = 1.0 / proc_stat::ticks_per_second();

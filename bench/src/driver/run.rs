@@ -206,7 +206,7 @@ impl<'a> Run<'a> {
         if stop_after_bytes.is_some_and(|bytes| self.meters.produce.bytes_all() >= bytes)
             && self.now_ns < self.window_ns.end
         {
-            self.window_ns.end = self.now_ns;
+            self.window_ns = self.window_ns.start.min(self.now_ns)..self.now_ns;
             self.stop_at(self.now_ns);
         }
         if !self.watch.has_begun() && self.now_ns >= self.window_ns.start {

@@ -2,6 +2,7 @@
 
 use crate::compare::case::Scenario;
 use crate::driver::report::ProcessUse;
+use crate::peers::BrokerKind;
 use crate::render::selection::Selection;
 use crate::render::table::{Row, mb_per_s, mib, table};
 
@@ -11,7 +12,11 @@ pub(super) fn render(selection: &Selection<'_>) -> String {
         .into_iter()
         .map(|case| {
             let figure = |pick: fn(ProcessUse) -> u64| {
-                selection.both(case, move |run| Some(pick(run.load.as_ref()?.broker?) as f64))
+                [BrokerKind::Kafka, BrokerKind::Tidemill].map(|broker| {
+                    selection.median_of_all(case, broker, |run| {
+                        Some(pick(run.load.as_ref()?.broker?) as f64)
+                    })
+                })
             };
             let resident = figure(|broker| broker.resident_bytes_max);
             let peak = figure(|broker| broker.peak_bytes);

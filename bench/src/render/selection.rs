@@ -31,13 +31,20 @@ impl<'a> Selection<'a> {
         broker: BrokerKind,
         figure: impl Fn(&RunResult) -> Option<f64>,
     ) -> Option<f64> {
-        let counts = |run: &&&RunResult| {
-            run.case == case
-                && run.broker == broker
-                && run.load.as_ref().is_none_or(|load| load.invalid.is_empty())
-        };
-        let mut values: Vec<f64> =
-            self.runs.iter().filter(counts).filter_map(|run| figure(run)).collect();
+        let is_valid =
+            |run: &RunResult| run.load.as_ref().is_none_or(|load| load.invalid.is_empty());
+        self.median_of_all(case, broker, |run| is_valid(run).then(|| figure(run)).flatten())
+    }
+
+    /// The same over all runs: for memory, which counts whether or not the broker kept up.
+    pub(super) fn median_of_all(
+        &self,
+        case: Case,
+        broker: BrokerKind,
+        figure: impl Fn(&RunResult) -> Option<f64>,
+    ) -> Option<f64> {
+        let runs = self.runs.iter().filter(|run| run.case == case && run.broker == broker);
+        let mut values: Vec<f64> = runs.filter_map(|run| figure(run)).collect();
         values.sort_by(f64::total_cmp);
         values.get(values.len().checked_sub(1)? / 2).copied()
     }
@@ -53,18 +60,20 @@ impl<'a> Selection<'a> {
 
     /// Why runs do not count.
     pub(super) fn invalid_runs(&self) -> String {
-        let rows: Vec<_> = self
-            .runs
-            .iter()
-            .filter_map(|run| Some((run, run.load.as_ref()?)))
-            .filter(|(_, load)| !load.invalid.is_empty())
-            .map(|(run, load)| {
-                let case = format!("{:?}", run.case.scenario);
-                let [partitions, batch] = name_of(run.case);
-                let broker = run.broker.name().to_owned();
-                vec![case, partitions, batch, broker, load.invalid.join("; ")]
-            })
-            .collect();
+        let why_of = |run: &RunResult| -> Option<String> {
+            if run.failure.is_some() {
+                return run.failure.clone();
+            }
+            let invalid = &run.load.as_ref()?.invalid;
+            (!invalid.is_empty()).then(|| invalid.join("; "))
+        };
+        let row_of = |run: &&RunResult| {
+            let why = why_of(run)?;
+            let case = format!("{:?}", run.case.scenario);
+            let [partitions, batch] = name_of(run.case);
+            Some(vec![case, partitions, batch, run.broker.name().to_owned(), why])
+        };
+        let rows: Vec<_> = self.runs.iter().filter_map(row_of).collect();
         let columns = ["case", "partitions", "batch", "broker", "why"];
         table("Runs that do not count", &columns, &rows)
     }

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, bail, ensure};
 use bytes::Bytes;
 use tidemill_kafka::messages::api_versions::ApiVersionsRequest;
+use tidemill_kafka::messages::create_partitions::{CreatePartitionsRequest, CreatePartitionsTopic};
 use tidemill_kafka::messages::create_topics::{CreatableTopic, CreateTopicsRequest};
 use tidemill_kafka::messages::list_offsets::{
     ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic, TIMESTAMP_LATEST,
@@ -18,6 +19,13 @@ use crate::wire::{CLIENT_ID, FRAME_LENGTH_BYTES};
 
 /// How long an answer may take: creating 10,000 partitions takes Kafka a while.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(120);
+
+/// The same, as requests carry it.
+const ANSWER_TIMEOUT_MS: i32 = 120_000;
+
+/// Partitions created by one request. Kafka's controller refuses an operation of more than 10,000
+/// metadata records (POLICY_VIOLATION), and a partition takes at least one.
+const NEW_PARTITIONS_MAX: u32 = 4_000;
 
 /// How long the partitions of a new topic may be without a leader.
 const LEADERS_TIMEOUT: Duration = Duration::from_secs(60);
@@ -59,28 +67,46 @@ impl Admin {
         Ok(())
     }
 
-    /// Creates a topic and waits until each of its partitions has a leader.
+    /// Creates a topic, in steps that Kafka takes, and waits until each of its partitions has a
+    /// leader.
     pub fn create_topic(&mut self, name: &str, partitions: u32) -> anyhow::Result<()> {
         let topic = CreatableTopic {
             name: KString::from(name),
-            num_partitions: i32::try_from(partitions)?,
+            num_partitions: i32::try_from(partitions.min(NEW_PARTITIONS_MAX))?,
             replication_factor: 1,
             ..CreatableTopic::default()
         };
         let request = CreateTopicsRequest {
             topics: vec![topic],
-            timeout_ms: i32::try_from(ANSWER_TIMEOUT.as_millis())?,
+            timeout_ms: ANSWER_TIMEOUT_MS,
             validate_only: false,
         };
         let answer = self.call(&request, 7)?;
         let created = answer.topics.first().context("CreateTopics answers no topic")?;
-        ensure!(
-            created.error_code == ErrorCode::NONE,
-            "create topic {name}: {:?} {:?}",
-            created.error_code,
-            created.error_message
-        );
+        let message = created.error_message.as_ref();
+        ensure_none("create topic", created.error_code, message)?;
+        for count in (2 * NEW_PARTITIONS_MAX..partitions + NEW_PARTITIONS_MAX)
+            .step_by(NEW_PARTITIONS_MAX as usize)
+        {
+            self.grow_topic(name, count.min(partitions))?;
+        }
         self.await_leaders(name, partitions)
+    }
+
+    fn grow_topic(&mut self, name: &str, count: u32) -> anyhow::Result<()> {
+        let topic = CreatePartitionsTopic {
+            name: KString::from(name),
+            count: i32::try_from(count)?,
+            assignments: None,
+        };
+        let request = CreatePartitionsRequest {
+            topics: vec![topic],
+            timeout_ms: ANSWER_TIMEOUT_MS,
+            validate_only: false,
+        };
+        let answer = self.call(&request, 3)?;
+        let grown = answer.results.first().context("CreatePartitions answers no topic")?;
+        ensure_none("add partitions", grown.error_code, grown.error_message.as_ref())
     }
 
     /// Metadata may name a leader before that leader knows; a partition that answers ListOffsets does.
@@ -122,4 +148,9 @@ impl Admin {
         ensure!(correlation_id == self.correlation_id, "an answer to another request");
         Ok(response)
     }
+}
+
+fn ensure_none(what: &str, code: ErrorCode, message: Option<&KString>) -> anyhow::Result<()> {
+    ensure!(code == ErrorCode::NONE, "{what}: {code:?} {message:?}");
+    Ok(())
 }
