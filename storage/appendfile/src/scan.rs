@@ -6,8 +6,7 @@
 //! Not here: what to do about a torn tail. The owner cuts it ([`Disk::truncate`](crate::Disk)) or
 //! goes on in a new file, and says so in its log.
 
-use bytes::Bytes;
-use tidemill_base::ErrorKind;
+use bytes::{Bytes, BytesMut};
 
 use crate::disk::{DiskError, ReadFile};
 use crate::frame::{FRAME_HEAD_BYTES, FileHeader, FrameSeal, HEADER_BYTES, HeaderError, Step};
@@ -63,7 +62,7 @@ pub struct FrameScan<'a> {
 /// Reads the header of `file`. The inner error says that the file has no good one: a file whose
 /// header is cut or blank was never synced, so nothing in it was acknowledged.
 pub async fn read_header(file: &dyn ReadFile) -> Result<HeaderFound, DiskError> {
-    Ok(FileHeader::decode(&file.read(0, HEADER_BYTES).await?))
+    Ok(FileHeader::decode(&read_fully(file, 0, HEADER_BYTES).await?))
 }
 
 impl<'a> FrameScan<'a> {
@@ -122,15 +121,33 @@ impl<'a> FrameScan<'a> {
 
     async fn fill(&mut self, bytes: usize) -> Result<(), DiskError> {
         let asked = bytes.max(WINDOW_BYTES);
-        let window = self.file.read(self.position, asked).await?;
-        if window.len() > asked {
-            return Err(DiskError::new("read", "", ErrorKind::Bug, "more bytes than asked for"));
-        }
-        self.at_end = window.len() < asked;
-        self.window = window;
+        self.window = read_fully(self.file, self.position, asked).await?;
+        self.at_end = self.window.len() < asked;
         self.window_position = self.position;
         Ok(())
     }
+}
+
+/// Reads until `length` bytes are there or a read returns none: a tail is judged, and cut, by where
+/// the file ends, so one short read must not look like the end.
+pub async fn read_fully(
+    file: &dyn ReadFile,
+    position: u64,
+    length: usize,
+) -> Result<Bytes, DiskError> {
+    let first = file.read(position, length).await?;
+    if first.len() == length || first.is_empty() {
+        return Ok(first);
+    }
+    let mut read = BytesMut::from(first);
+    while read.len() < length {
+        let more = file.read(position + read.len() as u64, length - read.len()).await?;
+        if more.is_empty() {
+            break;
+        }
+        read.extend_from_slice(&more);
+    }
+    Ok(read.freeze())
 }
 
 /// Finds where the frames of a file end, reading of each only its head and what its checksum covers.
@@ -145,12 +162,13 @@ pub async fn skim_to_end(
     let mut position = HEADER_BYTES as u64;
     let mut window_bytes = SKIM_BYTES;
     loop {
-        let window = file.read(position, window_bytes).await?;
+        let window = read_fully(file, position, window_bytes).await?;
+        let is_cut = window.len() < window_bytes;
         window_bytes = SKIM_BYTES;
         let left = length.saturating_sub(position);
         match seal.skim_step(position, &window, left, payload_bytes_max) {
             Step::Frame { payload_bytes } => position += (FRAME_HEAD_BYTES + payload_bytes) as u64,
-            Step::Need { bytes } if bytes as u64 <= left => window_bytes = bytes,
+            Step::Need { bytes } if !is_cut => window_bytes = bytes,
             Step::Need { .. } => {
                 let verdict = TailVerdict::Torn(TornReason::PayloadCut);
                 return Ok(ScanEnd { position, verdict });

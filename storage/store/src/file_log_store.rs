@@ -31,6 +31,7 @@ use crate::open_files::OpenFiles;
 
 mod config;
 mod lane_files;
+mod left_behind;
 
 pub use config::FileLogConfig;
 use lane_files::{LaneFiles, Put};
@@ -67,7 +68,7 @@ struct LaneHandle {
 
 impl FileLogStore {
     /// Opens the store on `disk`, which is this process's alone. Lanes' tasks are started through
-    /// `spawn`.
+    /// `spawn`, as is one that gives back the space that an earlier life reserved in vain.
     ///
     /// # Errors
     /// Those of listing the log directory.
@@ -78,11 +79,16 @@ impl FileLogStore {
     ) -> Result<Self, StoreError> {
         let listed = |error| StoreError::from_disk("open", LOG_DIRECTORY, error);
         let mut numbers = BTreeMap::new();
+        let mut names = Vec::new();
         for entry in disk.list(LOG_DIRECTORY).await.map_err(listed)? {
             if let Some(file) = parse_append_file(&entry.name) {
                 let highest = numbers.entry(file.lane).or_insert(0);
                 *highest = file.number.0.max(*highest);
+                names.push(entry.name);
             }
+        }
+        if !names.is_empty() {
+            spawn.task("log-left-behind", Box::pin(left_behind::trim_all(disk.clone(), names)));
         }
         let free_bytes = disk.free_bytes().await.map_err(listed)?;
         let shared = Shared {

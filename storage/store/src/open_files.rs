@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use parking_lot::Mutex;
+use tidemill_appendfile::scan::read_fully;
 use tidemill_appendfile::{ReadFile, SharedDisk};
 use tidemill_base::{ErrorKind, FileId};
 
@@ -40,7 +41,7 @@ impl OpenFiles {
     ) -> Result<Bytes, StoreError> {
         let failed = |error| StoreError::from_disk("read", file.to_string(), error);
         let opened = self.get(file, disk).await?;
-        let bytes = opened.read(position, length).await.map_err(failed)?;
+        let bytes = read_fully(opened.as_ref(), position, length).await.map_err(failed)?;
         if bytes.len() == length {
             return Ok(bytes);
         }

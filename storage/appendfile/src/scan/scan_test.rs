@@ -1,7 +1,7 @@
 use super::*;
 use crate::append_file::AppendFile;
 use crate::disk::Disk;
-use crate::twin::{Dice, MemoryDisk};
+use crate::twin::{Dice, FaultyDisk, MemoryDisk, Toxic, ToxicKind, Toxics};
 
 const MAX: u32 = 1 << 20;
 
@@ -100,6 +100,21 @@ async fn a_damaged_frame_ends_the_scan() {
     assert_eq!(found.len(), 1);
     let verdict = TailVerdict::Torn(TornReason::ChecksumWrong);
     assert_eq!(end, ScanEnd { position: place, verdict });
+}
+
+#[tokio::test]
+async fn short_reads_do_not_look_like_the_end() {
+    let memory = MemoryDisk::new();
+    let file = write(&memory, 1 << 20, &payloads()).await;
+    let toxics = Toxics::new(1);
+    toxics.add(Toxic::always("short", ToxicKind::ShortRead).at_rate(500_000));
+    let disk = FaultyDisk::over_memory(memory, toxics);
+    let reader = disk.open("f").await.unwrap();
+    let (frames, end) = scan_all(reader.as_ref(), &header(), MAX).await.unwrap();
+    assert_eq!(frames.len(), payloads().len());
+    assert_eq!(end, ScanEnd { position: file.position(), verdict: TailVerdict::Clean });
+    let skimmed = skim_to_end(reader.as_ref(), &header(), MAX).await.unwrap();
+    assert_eq!(skimmed, end);
 }
 
 #[tokio::test]

@@ -211,7 +211,10 @@ impl ReadFile for FaultyReadFile {
             for kind in kinds {
                 match kind {
                     ToxicKind::DelayRead { delay_ms } => wait(delay_ms).await,
-                    ToxicKind::ShortRead => length = toxics.roll_below(length as u64) as usize,
+                    ToxicKind::ShortRead => {
+                        let shorter = toxics.roll_below(length as u64) as usize;
+                        length = length.min(shorter.max(1));
+                    }
                     ToxicKind::FlipBit => flip = true,
                     _ => return Err(spoiled("read", &self.path, ErrorKind::Retry)),
                 }

@@ -57,7 +57,7 @@ pub enum ToxicKind {
     LoseSyncAnswer,
     /// A read fails.
     FailRead,
-    /// A read returns fewer bytes than there are.
+    /// A read returns fewer bytes than there are, but at least one.
     ShortRead,
     /// A read returns one bit wrong.
     FlipBit,

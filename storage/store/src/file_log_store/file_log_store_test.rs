@@ -215,3 +215,34 @@ async fn a_newer_registration_ends_the_tasks_of_the_older() {
     }
     assert_eq!(store.shared.tasks_count.load(Ordering::Relaxed), 1);
 }
+
+#[tokio::test]
+async fn space_that_a_killed_process_reserved_is_given_back_and_nothing_else() {
+    for (seed, power_lost) in (0..40).map(|seed| (seed, seed % 2 == 0)) {
+        let disk = MemoryDisk::new();
+        let store = open(Arc::new(disk.clone()), FileLogConfig::default()).await;
+        let mut acknowledged = Vec::new();
+        for sequence in 0..seed % 7 {
+            let zeros = vec![Bytes::from_static(b"header"), Bytes::from(vec![0; 9000])];
+            let location = store.put(object(lane(0), sequence), zeros).await.unwrap();
+            acknowledged.push(location);
+        }
+        if power_lost {
+            disk.crash(seed)
+        } else {
+            disk.kill()
+        }
+        let store = open(Arc::new(disk.clone()), FileLogConfig::default()).await;
+        for _ in 0..200 {
+            tokio::task::yield_now().await;
+        }
+        for location in &acknowledged {
+            let (position, length) = (location.position, location.length as usize);
+            store.read(location.file, position, length).await.unwrap();
+        }
+        if let Some(last) = acknowledged.last() {
+            let length = store.list().await.unwrap()[0].length;
+            assert_eq!(length, last.position + u64::from(last.length), "seed {seed}");
+        }
+    }
+}

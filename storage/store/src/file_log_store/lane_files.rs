@@ -217,8 +217,11 @@ impl LaneFiles {
         }
         let (shared, path) = (Arc::clone(&self.shared), current.file.path().to_owned());
         let trim = async move {
-            if let Err(error) = shared.disk.truncate(&path, end).await {
-                tracing::warn!(%error, "reserved space behind a sealed log file is kept");
+            match shared.disk.truncate(&path, end).await {
+                Ok(()) => {}
+                // It was deleted meanwhile.
+                Err(error) if error.kind == ErrorKind::NotFound => {}
+                Err(error) => tracing::warn!(%error, "reserved space of a sealed file is kept"),
             }
         };
         self.shared.spawn.task("log-trim", Box::pin(trim));

@@ -86,7 +86,7 @@ async fn reads_fail_fall_short_and_flip_bits() {
     assert_eq!(reader.read(0, 10).await.unwrap_err().kind, ErrorKind::Retry);
     toxics.clear();
     toxics.add(Toxic::always("short", ToxicKind::ShortRead));
-    assert!(reader.read(0, 10).await.unwrap().len() < 10);
+    assert!((1..10).contains(&reader.read(0, 10).await.unwrap().len()));
     toxics.clear();
     toxics.add(Toxic::always("flip", ToxicKind::FlipBit));
     let bytes = reader.read(0, 10).await.unwrap();
