@@ -1,6 +1,6 @@
 """Configs, DeleteRecords, the cluster."""
 
-from harness import case, equal
+from harness import case, equal, eventually
 from kafka import TopicPartition, errors
 from kafka.admin import AlterConfigOp, ConfigResource, ConfigResourceType
 from kit import admin, consumer, create_topic, expect, producer, read, send, send_all
@@ -20,6 +20,12 @@ def value(config):
 def shown(run, topic, *names):
     configs = describe(run, topic)
     return [value(configs[name]) for name in names]
+
+
+def shows(run, topic, expected):
+    """Waits until retention.ms and max.message.bytes are these: a broker may learn of a change after its answer."""
+    names = ("retention.ms", "max.message.bytes")
+    eventually(lambda: shown(run, topic, *names) == expected, f"configs {expected}", seconds=5)
 
 
 def alter(run, topic, configs, incremental=True):
@@ -44,14 +50,14 @@ def describe_defaults(run):
 def set_config(run):
     topic = create_topic(run, max_message_bytes=100_000)
     alter(run, topic, {"retention.ms": "3600000"})
-    equal(shown(run, topic, "retention.ms", "max.message.bytes"), ["3600000", "100000"], "configs")
+    shows(run, topic, ["3600000", "100000"])
 
 
 @case("configs.reset")
 def reset(run):
     topic = create_topic(run, retention_ms=1234567, max_message_bytes=100_000)
     alter(run, topic, {"retention.ms": (AlterConfigOp.DELETE, None)})
-    equal(shown(run, topic, "retention.ms", "max.message.bytes"), ["604800000", "100000"], "configs")
+    shows(run, topic, ["604800000", "100000"])
 
 
 @case("configs.legacy_alter")
@@ -59,7 +65,7 @@ def legacy_alter(run):
     # The client completes the request with all other changed configs, so both must be there afterwards.
     topic = create_topic(run, max_message_bytes=100_000)
     alter(run, topic, {"retention.ms": "7200000"}, incremental=False)
-    equal(shown(run, topic, "retention.ms", "max.message.bytes"), ["7200000", "100000"], "configs")
+    shows(run, topic, ["7200000", "100000"])
 
 
 @case("configs.invalid_value")

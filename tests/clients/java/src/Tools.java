@@ -124,12 +124,13 @@ final class Tools {
         var topic = Kit.createTopic(run, 1);
         tool(run, "", name, "--entity-type", "topics", "--entity-name", topic, "--alter", "--add-config",
                 "retention.ms=123000,max.message.bytes=54321");
+        Check.eventually(() -> Settings.shown(run, topic, "max.message.bytes").equals(List.of("54321")), "configs", 5);
         has(tool(run, "", name, "--entity-type", "topics", "--entity-name", topic, "--describe"),
                 "retention.ms=123000", "max.message.bytes=54321");
         tool(run, "", name, "--entity-type", "topics", "--entity-name", topic, "--alter", "--delete-config",
                 "retention.ms");
-        Check.equal(Settings.shown(run, topic, "retention.ms", "max.message.bytes"), List.of("604800000", "54321"),
-                "configs");
+        Check.eventually(() -> Settings.shown(run, topic, "retention.ms", "max.message.bytes")
+                .equals(List.of("604800000", "54321")), "configs", 5);
     }
 
     private static void groupsTool(Run run) throws Exception {
