@@ -39,6 +39,9 @@ use crate::view::View;
 
 pub use config::NodeConfig;
 
+#[cfg(test)]
+mod tests;
+
 /// The feature level of this build.
 const FEATURE_LEVEL: u16 = 1;
 

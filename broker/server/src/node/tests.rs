@@ -1,0 +1,240 @@
+//! A node over disks in memory, spoken to in Kafka frames without a socket.
+
+use std::net::Ipv4Addr;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use bytes::{Buf, Bytes};
+use tidemill_appendfile::twin::MemoryDisk;
+use tidemill_base::ports::BoxFuture;
+use tidemill_base::{Clock, Spawn, TimestampMs};
+use tidemill_kafka::messages::create_topics::{CreatableTopic, CreateTopicsRequest};
+use tidemill_kafka::messages::fetch::{FetchPartition, FetchRequest, FetchTopic};
+use tidemill_kafka::messages::list_offsets::{
+    ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic,
+};
+use tidemill_kafka::messages::metadata::MetadataRequest;
+use tidemill_kafka::messages::produce::{
+    PartitionProduceData, PartitionProduceResponse, ProduceRequest, TopicProduceData,
+};
+use tidemill_kafka::{ErrorCode, Request, decode_response, encode_request};
+use tidemill_metadata_raft::MemoryStore;
+use tidemill_records::{BatchBuilder, Codec, Compressor, batches};
+use tidemill_storage_store::{FileLogConfig, FileLogStore};
+
+use super::*;
+use crate::service::{Dispatched, Service, ServiceConnection};
+
+/// Keeps the tasks of one life, so that they can be killed together.
+#[derive(Default)]
+struct TestSpawn(Mutex<Vec<tokio::task::AbortHandle>>);
+
+#[expect(clippy::disallowed_methods, reason = "this is the test's adapter of the port")]
+impl Spawn for TestSpawn {
+    fn task(&self, _: &'static str, task: BoxFuture<'static, ()>) {
+        self.0.lock().push(tokio::spawn(task).abort_handle());
+    }
+
+    fn dedicated(&self, name: &'static str, task: BoxFuture<'static, ()>) {
+        self.task(name, task);
+    }
+}
+
+impl TestSpawn {
+    async fn kill(&self) {
+        self.0.lock().iter().for_each(tokio::task::AbortHandle::abort);
+        while self.0.lock().iter().any(|task| !task.is_finished()) {
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+struct TestClock(AtomicI64);
+
+impl Clock for TestClock {
+    fn now(&self) -> TimestampMs {
+        TimestampMs(self.0.load(Ordering::Relaxed))
+    }
+}
+
+/// The disks of a node, which outlive it.
+#[derive(Clone)]
+struct Disks {
+    disk: MemoryDisk,
+    store: MemoryStore,
+}
+
+struct Client {
+    spawn: Arc<TestSpawn>,
+    node: Node,
+    connection: Box<dyn ServiceConnection>,
+}
+
+impl Client {
+    async fn start(disks: &Disks) -> Self {
+        let tasks = Arc::new(TestSpawn::default());
+        let spawn: SharedSpawn = Arc::clone(&tasks) as SharedSpawn;
+        let disk: tidemill_appendfile::SharedDisk = Arc::new(disks.disk.clone());
+        let log_store =
+            FileLogStore::open(Arc::clone(&disk), Arc::clone(&spawn), FileLogConfig::default());
+        let ports = NodePorts {
+            log_store: Arc::new(log_store.await.unwrap()),
+            meta_disk: disk,
+            state_store: Arc::new(disks.store.clone()),
+            clock: Arc::new(TestClock(AtomicI64::new(1_700_000_000_000))),
+            spawn,
+            seed: 7,
+        };
+        let config = NodeConfig { kafka_address: None, ..NodeConfig::default() };
+        let node = Node::start(config, ports).await.unwrap();
+        let connection = node.service().connect((Ipv4Addr::LOCALHOST, 1).into());
+        Self { spawn: tasks, node, connection }
+    }
+
+    async fn call<R: Request>(&mut self, request: &R, version: i16) -> R::Response {
+        let mut frame = encode_request(1, None, request, version).unwrap().to_bytes();
+        frame.advance(4);
+        let mut answer = match self.connection.dispatch(frame) {
+            Dispatched::Ready(parts) => parts.to_bytes(),
+            Dispatched::Later(parts) => parts.await.to_bytes(),
+            Dispatched::Silent(_) => panic!("no answer"),
+            Dispatched::Close(reason) => panic!("closed: {reason}"),
+        };
+        answer.advance(4);
+        decode_response::<R::Response>(answer, version).unwrap().1
+    }
+
+    async fn create(&mut self, name: &str, partitions: i32) -> ErrorCode {
+        let topic = CreatableTopic {
+            name: name.into(),
+            num_partitions: partitions,
+            replication_factor: 1,
+            ..CreatableTopic::default()
+        };
+        let request = CreateTopicsRequest { topics: vec![topic], ..CreateTopicsRequest::default() };
+        self.call(&request, 7).await.topics[0].error_code
+    }
+
+    async fn produce(&mut self, topic: &str, records: Bytes) -> PartitionProduceResponse {
+        let request = ProduceRequest {
+            acks: -1,
+            timeout_ms: 5000,
+            topic_data: vec![TopicProduceData {
+                name: topic.into(),
+                partition_data: vec![PartitionProduceData { index: 0, records: Some(records) }],
+                ..TopicProduceData::default()
+            }],
+            ..ProduceRequest::default()
+        };
+        let mut response = self.call(&request, 9).await;
+        response.responses.remove(0).partition_responses.remove(0)
+    }
+
+    async fn fetch(&mut self, topic: &str, offset: i64, max_wait_ms: i32) -> (Bytes, i64) {
+        let request = FetchRequest {
+            max_wait_ms,
+            min_bytes: 1,
+            max_bytes: 1 << 20,
+            topics: vec![FetchTopic {
+                topic: topic.into(),
+                partitions: vec![FetchPartition {
+                    fetch_offset: offset,
+                    partition_max_bytes: 1 << 20,
+                    ..FetchPartition::default()
+                }],
+                ..FetchTopic::default()
+            }],
+            ..FetchRequest::default()
+        };
+        let mut response = self.call(&request, 12).await;
+        let partition = response.responses.remove(0).partitions.remove(0);
+        assert_eq!(partition.error_code, ErrorCode::NONE);
+        (partition.records.unwrap_or_default().to_bytes(), partition.high_watermark)
+    }
+
+    async fn offset_at(&mut self, topic: &str, timestamp: i64) -> (i64, i64) {
+        let request = ListOffsetsRequest {
+            topics: vec![ListOffsetsTopic {
+                name: topic.into(),
+                partitions: vec![ListOffsetsPartition {
+                    timestamp,
+                    ..ListOffsetsPartition::default()
+                }],
+            }],
+            ..ListOffsetsRequest::default()
+        };
+        let response = self.call(&request, 7).await;
+        let partition = &response.topics[0].partitions[0];
+        assert_eq!(partition.error_code, ErrorCode::NONE);
+        (partition.offset, partition.timestamp)
+    }
+}
+
+fn records(timestamps: &[i64]) -> Bytes {
+    let mut builder = BatchBuilder::new(Codec::Lz4);
+    for timestamp in timestamps {
+        builder.append_value(TimestampMs(*timestamp), None, Some(b"value")).unwrap();
+    }
+    builder.finish(&mut Compressor::default()).unwrap()
+}
+
+fn disks() -> Disks {
+    Disks { disk: MemoryDisk::new(), store: MemoryStore::default() }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_produced_is_fetched_with_its_offsets() {
+    let mut client = Client::start(&disks()).await;
+    assert_eq!(client.create("t", 1).await, ErrorCode::NONE);
+    assert_eq!(client.create("t", 1).await, ErrorCode::TOPIC_ALREADY_EXISTS);
+    assert_eq!(client.produce("t", records(&[10, 30, 20])).await.base_offset, 0);
+    assert_eq!(client.produce("t", records(&[5, 40])).await.base_offset, 3);
+    let (bytes, high_watermark) = client.fetch("t", 1, 0).await;
+    assert_eq!(high_watermark, 5);
+    let offsets: Vec<i64> =
+        batches(&bytes).map(|batch| batch.unwrap().header().base_offset.0).collect();
+    assert_eq!(offsets, [0, 3], "a fetch inside a batch returns the whole batch");
+    let (bytes, _) = client.fetch("t", 3, 0).await;
+    assert_eq!(batches(&bytes).count(), 1);
+    assert_eq!(client.offset_at("t", -1).await, (5, -1));
+    assert_eq!(client.offset_at("t", -2).await, (0, -1));
+    assert_eq!(client.offset_at("t", -3).await, (4, 40));
+    assert_eq!(client.offset_at("t", 15).await, (1, 30));
+    assert_eq!(client.offset_at("t", 35).await, (4, 40));
+    assert_eq!(client.offset_at("t", 41).await, (-1, -1));
+    let metadata = client.call(&MetadataRequest::default(), 12).await;
+    assert_eq!(metadata.topics.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_fetch_waits_for_records_and_no_longer() {
+    let mut consumer = Client::start(&disks()).await;
+    consumer.create("t", 1).await;
+    let mut producer = consumer.node.service().connect((Ipv4Addr::LOCALHOST, 2).into());
+    std::mem::swap(&mut producer, &mut consumer.connection);
+    let started = tokio::time::Instant::now();
+    let (bytes, _) = consumer.fetch("t", 0, 400).await;
+    assert!(bytes.is_empty());
+    assert_eq!(started.elapsed().as_millis(), 400);
+    let mut second = Client { connection: producer, ..Client::start(&disks()).await };
+    let (fetched, produced) =
+        tokio::join!(consumer.fetch("t", 0, 60_000), second.produce("t", records(&[1])));
+    assert_eq!(produced.error_code, ErrorCode::NONE);
+    assert_eq!(batches(&fetched.0).count(), 1);
+    assert!(started.elapsed().as_millis() < 1_000);
+}
+
+#[tokio::test(start_paused = true)]
+async fn acknowledged_records_survive_a_crash() {
+    let disks = disks();
+    for life in 0..5 {
+        let mut client = Client::start(&disks).await;
+        client.create("t", 1).await;
+        assert_eq!(client.offset_at("t", -1).await.0, life * 3);
+        let (bytes, _) = client.fetch("t", 0, 0).await;
+        assert_eq!(batches(&bytes).count() as i64, life);
+        assert_eq!(client.produce("t", records(&[1, 2, 3])).await.base_offset, life * 3);
+        client.spawn.kill().await;
+        disks.disk.crash(life as u64);
+        disks.store.crash();
+    }
+}
