@@ -29,6 +29,8 @@ mod topics;
 
 #[cfg(test)]
 mod harness;
+#[cfg(test)]
+mod model_test;
 
 pub use apply::Applied;
 pub use brokers::Broker;

@@ -86,11 +86,13 @@ impl MetadataState {
         if run.end_offset <= partition.log.log_start {
             return FoldOutcome::Gone;
         }
+        let unchecked = twins::is_on(Twin::FoldWithoutCompare);
+        let end = if unchecked { i64::MAX } else { run.end_offset.0 };
         let old: Vec<Packed> = partition
             .log
             .entries
             .iter_from(run.first_offset.0)
-            .take_while(|item| item.base_offset < run.end_offset.0)
+            .take_while(|item| item.base_offset < end)
             .copied()
             .collect();
         let Some(folded) = self.compare(command, run, &old, partition.log.log_start) else {
@@ -122,7 +124,7 @@ impl MetadataState {
         log_start: Offset,
     ) -> Option<Folded> {
         if twins::is_on(Twin::FoldWithoutCompare) {
-            return unchecked(command, run, old);
+            return unchecked(command, old);
         }
         let (first, last) = (old.first()?, old.last()?);
         let from_front = first.base_offset > run.first_offset.0;
@@ -171,13 +173,10 @@ fn folded(
     })
 }
 
-/// The broken twin: whatever stands in the range is replaced by what the command says, which may
-/// long be out of date.
-fn unchecked(command: &FoldExtents, run: &FoldRun, old: &[Packed]) -> Option<Folded> {
+/// The broken twin: whatever stands from the run's first offset on is taken for what the index
+/// object lists, appended since or not.
+fn unchecked(command: &FoldExtents, old: &[Packed]) -> Option<Folded> {
     let (first, last) = (old.first()?, old.last()?);
-    if first.base_offset != run.first_offset.0 || last.end() != run.end_offset.0 {
-        return None;
-    }
     let length = old.iter().try_fold(0u32, |sum, item| sum.checked_add(item.length))?;
     folded(command, first.base_offset, last.end(), old, length)
 }

@@ -164,7 +164,7 @@ mod tests {
         ] {
             let bytes = key.to_bytes();
             assert_eq!(Key::from_bytes(&bytes), Some(key));
-            assert_eq!(Key::from_bytes(&bytes[..bytes.len() - 1]) == Some(key), false);
+            assert_ne!(Key::from_bytes(&bytes[..bytes.len() - 1]), Some(key));
         }
         assert_eq!(Key::from_bytes(&[]), None);
         assert_eq!(Key::from_bytes(&[99, 0]), None);

@@ -190,7 +190,7 @@ fn retention_by_time_takes_whole_entries_from_the_front() {
         cluster.commit(vec![old]);
     }
     let advance = LogStartAdvance { partition: p, to: Some(Offset(4)) };
-    assert_eq!(retention::plan(&cluster.state, now, 10), [advance.clone()]);
+    assert_eq!(retention::plan(&cluster.state, now, 10), std::slice::from_ref(&advance));
     assert_eq!(retention::plan(&cluster.state, now, 0), []);
     cluster.apply(crate::command::AdvanceLogStart { advances: vec![advance] });
     assert_eq!(retention::plan(&cluster.state, now, 10), []);
