@@ -1,6 +1,8 @@
-//! Keeping the driver on its core, and its timers sharp.
+//! Keeping the driver on its core and its timers sharp, and its children on theirs.
 
+use std::ffi::OsStr;
 use std::num::NonZeroU64;
+use std::process::Command;
 
 use anyhow::Context;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -22,4 +24,13 @@ pub fn raise_open_files() -> anyhow::Result<u64> {
     setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum })
         .context("raise the limit of open files")?;
     Ok(limit.maximum.unwrap_or(u64::MAX))
+}
+
+/// A command that runs `program` on core `core` and is killed when this process ends, however it
+/// ends: a broker that is left running would be measured beside the next one.
+#[must_use]
+pub fn pinned_command(core: usize, program: &OsStr) -> Command {
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "KILL", "taskset", "-c"]).arg(core.to_string()).arg(program);
+    command
 }

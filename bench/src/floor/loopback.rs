@@ -9,7 +9,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
 use anyhow::Context;
 use clap::ValueEnum;
@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::clock::{Clock, SECOND_NS, own_cpu_ns};
 use crate::driver::flow::GIB;
 use crate::floor::disk::{Preparation, prepared_file};
+use crate::pin::pinned_command;
 use crate::proc_stat::{cpu_ticks, ticks_per_second};
 
 /// The bare program starts again at the file's first byte after this.
@@ -79,10 +80,7 @@ fn start_program(
     folder: &Path,
 ) -> anyhow::Result<(Child, SocketAddr)> {
     let name = task.to_possible_value().context("a task has a name")?;
-    let mut program = Command::new("taskset")
-        .arg("-c")
-        .arg(core.to_string())
-        .arg(std::env::current_exe()?)
+    let mut program = pinned_command(core, std::env::current_exe()?.as_os_str())
         .arg("floor-serve")
         .arg(name.get_name())
         .args(["--chunk-bytes", &chunk_bytes.to_string(), "--folder"])

@@ -12,6 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde::{Deserialize, Serialize};
 
 use crate::peers::tidemill;
+use crate::pin::pinned_command;
 use crate::wire::admin::Admin;
 
 /// How long a broker may take to be ready.
@@ -70,8 +71,7 @@ impl Broker {
     /// has that. Its log goes to `folder/broker.log`.
     pub fn start(launch: Launch, core: usize, folder: &Path) -> anyhow::Result<Self> {
         let log = File::options().create(true).append(true).open(folder.join("broker.log"))?;
-        let mut pinned = Command::new("taskset");
-        pinned.arg("-c").arg(core.to_string()).arg(launch.command.get_program());
+        let mut pinned = pinned_command(core, launch.command.get_program());
         pinned.args(launch.command.get_args());
         for (key, value) in launch.command.get_envs() {
             if let Some(value) = value {
@@ -80,7 +80,7 @@ impl Broker {
         }
         pinned.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
         let begun = Instant::now();
-        let child = pinned.spawn().context("start a broker under taskset")?;
+        let child = pinned.spawn().context("start a broker under setpriv and taskset")?;
         let folder = folder.to_owned();
         let mut broker = Self { child, folder, kafka: launch.kafka, ready_ms: 0.0 };
         while !is_ready(&launch) {
