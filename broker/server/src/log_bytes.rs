@@ -1,13 +1,22 @@
-//! The bytes of extents: from the hot cache, or from the store with their checksums verified.
+//! The bytes of extents, and the extents of folded entries: from memory, or from the store with
+//! their checksums verified.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
-use tidemill_base::{ErrorKind, Offset, PartitionId};
+use tidemill_base::digest::ExtentFacts;
+use tidemill_base::{ErrorKind, FileId, Location, Offset, PartitionId};
 use tidemill_kafka::ErrorCode;
 use tidemill_metadata_state::{Extent, Folded};
-use tidemill_records::{RecordsError, batches};
-use tidemill_storage_store::{HotCache, SharedLogStore, StoreError};
+use tidemill_records::{BatchView, RecordsError};
+use tidemill_storage_format::index_object::FIXED_HEADER_BYTES;
+use tidemill_storage_format::{FormatError, IndexBlock, IndexDirectory, IndexRun};
+use tidemill_storage_store::{LogReader, ReadRequest, SharedObjects, StoreError};
+
+use crate::byte_cache::ByteCache;
+
+/// Memory for decoded directories and blocks of index objects, each.
+const INDEX_CACHE_BYTES: usize = 8 << 20;
 
 /// Why bytes could not be had.
 #[derive(Debug, thiserror::Error)]
@@ -18,6 +27,12 @@ pub enum ReadError {
     /// What is stored is not a batch.
     #[error("stored batch: {0}")]
     Batch(RecordsError),
+    /// What is stored is not an index object, or not the one that was written.
+    #[error("index object: {0}")]
+    Index(#[from] FormatError),
+    /// The index object does not list the run that it was written for.
+    #[error("index object {0} does not list the partition")]
+    RunMissing(FileId),
 }
 
 impl ReadError {
@@ -28,12 +43,12 @@ impl ReadError {
         ErrorCode::KAFKA_STORAGE_ERROR
     }
 
-    /// What the caller may do.
+    /// What the caller may do. `NotFound`: ask the metadata again.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::Store(error) => error.kind,
-            Self::Batch(_) => ErrorKind::Corrupt,
+            Self::Batch(_) | Self::Index(_) | Self::RunMissing(_) => ErrorKind::Corrupt,
         }
     }
 }
@@ -41,39 +56,68 @@ impl ReadError {
 /// Where bytes come from.
 #[derive(Clone)]
 pub struct LogBytes {
-    cache: Arc<HotCache>,
-    store: SharedLogStore,
+    reader: Arc<LogReader>,
+    objects: SharedObjects,
+    directories: Arc<ByteCache<FileId, IndexDirectory>>,
+    blocks: Arc<ByteCache<(FileId, u32), IndexBlock>>,
+}
+
+/// Judges bytes read from the store: whole batches, each with its checksum.
+///
+/// # Errors
+/// What is wrong, for people.
+pub fn check_batches(mut bytes: &[u8]) -> Result<(), String> {
+    while !bytes.is_empty() {
+        let (batch, rest) = BatchView::parse_prefix(bytes).map_err(|error| error.to_string())?;
+        batch.verify_crc().map_err(|error| error.to_string())?;
+        bytes = rest;
+    }
+    Ok(())
 }
 
 impl LogBytes {
-    /// Bytes from `cache`, else from `store`.
+    /// Bytes through `reader`, index objects from `objects`.
     #[must_use]
-    pub fn new(cache: Arc<HotCache>, store: SharedLogStore) -> Self {
-        Self { cache, store }
+    pub fn new(reader: Arc<LogReader>, objects: SharedObjects) -> Self {
+        Self {
+            reader,
+            objects,
+            directories: Arc::new(ByteCache::new(INDEX_CACHE_BYTES)),
+            blocks: Arc::new(ByteCache::new(INDEX_CACHE_BYTES)),
+        }
     }
 
     /// The bytes of an extent if they are in memory, in pieces of whole batches.
     #[must_use]
     pub fn in_memory(&self, extent: &Extent) -> Option<Vec<Bytes>> {
-        self.cache.get(extent.file, extent.position, extent.length as usize)
+        self.reader.read_hot(extent.file, extent.position, extent.length as usize)
     }
 
-    /// The bytes of an extent from the store, checksums verified.
+    /// The bytes of an extent from wherever they are, checksums verified. `readable_up_to` bounds
+    /// reading ahead: the end of what is committed in the file.
     ///
     /// # Errors
     /// The store's, or that what is stored is damaged.
-    pub async fn from_store(&self, extent: &Extent) -> Result<Vec<Bytes>, ReadError> {
-        let bytes = self.store.read(extent.file, extent.position, extent.length as usize).await?;
-        for batch in batches(&bytes) {
-            batch.and_then(|batch| batch.view().verify_crc()).map_err(ReadError::Batch)?;
-        }
-        Ok(vec![bytes])
+    pub async fn read(
+        &self,
+        extent: &Extent,
+        readable_up_to: u64,
+    ) -> Result<Vec<Bytes>, ReadError> {
+        let end = extent.position + u64::from(extent.length);
+        let request = ReadRequest {
+            file: extent.file,
+            position: extent.position,
+            length: extent.length as usize,
+            readable_up_to: readable_up_to.max(end),
+        };
+        Ok(self.reader.read(request).await?)
     }
 
-    /// The extents of a folded entry from the one that holds `from` on, about `bytes` of them.
+    /// The extents of a folded entry from the one that holds `from` on, until `bytes` or
+    /// `extents_max` are reached.
     ///
     /// # Errors
-    /// The index object cannot be read.
+    /// The index object cannot be read, or is damaged.
     pub async fn unfold(
         &self,
         partition: PartitionId,
@@ -82,7 +126,56 @@ impl LogBytes {
         bytes: u64,
         extents_max: usize,
     ) -> Result<Vec<Extent>, ReadError> {
-        let _ = (partition, folded, from, bytes, extents_max);
-        Ok(Vec::new())
+        let directory = self.directory(&folded.index).await?;
+        let from = from.max(folded.base_offset);
+        let run =
+            directory.find(partition, from).ok_or(ReadError::RunMissing(folded.index.file))?;
+        let block = self.block(&folded.index, run).await?;
+        let first = block.find(from).unwrap_or(0);
+        let mut extents = Vec::new();
+        let mut found = 0;
+        for facts in (first..block.extent_count()).filter_map(|index| block.get(index)) {
+            if extents.len() >= extents_max || (found >= bytes && !extents.is_empty()) {
+                break;
+            }
+            found += u64::from(facts.length);
+            extents.push(extent(folded.file, &facts));
+        }
+        Ok(extents)
+    }
+
+    async fn directory(&self, index: &Location) -> Result<Arc<IndexDirectory>, ReadError> {
+        if let Some(directory) = self.directories.get(index.file) {
+            return Ok(directory);
+        }
+        let read = |length| self.objects.read(index.file, index.position, length);
+        let beginning = read(FIXED_HEADER_BYTES.min(index.length as usize)).await?;
+        let needed = IndexDirectory::bytes_needed(&beginning)?.min(index.length) as usize;
+        let directory = IndexDirectory::decode(&read(needed).await?)?;
+        Ok(self.directories.insert(index.file, directory, needed))
+    }
+
+    async fn block(&self, index: &Location, run: &IndexRun) -> Result<Arc<IndexBlock>, ReadError> {
+        let key = (index.file, run.block_position);
+        if let Some(block) = self.blocks.get(key) {
+            return Ok(block);
+        }
+        let range = run.block_range();
+        let length = (range.end - range.start) as usize;
+        let bytes = self.objects.read(index.file, index.position + range.start, length).await?;
+        let block = IndexBlock::decode(run, bytes)?;
+        Ok(self.blocks.insert(key, block, length))
+    }
+}
+
+fn extent(file: FileId, facts: &ExtentFacts) -> Extent {
+    Extent {
+        file,
+        position: facts.position,
+        length: facts.length,
+        base_offset: facts.base_offset,
+        record_count: facts.record_count,
+        max_timestamp: facts.max_timestamp,
+        leader_epoch: facts.leader_epoch,
     }
 }

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use tidemill_base::{LeaderEpoch, Offset, PartitionId};
+use tidemill_base::{ErrorKind, LeaderEpoch, Offset, PartitionId};
 use tidemill_kafka::{ErrorCode, RecordParts};
 use tidemill_metadata_state::{Entry, Extent};
 use tidemill_records::{BATCH_HEAD_BYTES, Batch, head16};
@@ -17,6 +17,21 @@ use crate::view::View;
 
 /// Entries looked at for one partition of one fetch.
 const ENTRIES_MAX: usize = 2_048;
+
+/// Why nothing was read.
+enum NotRead {
+    Refused(ErrorCode),
+    Bytes(ReadError),
+}
+
+impl NotRead {
+    fn code(&self) -> ErrorCode {
+        match self {
+            Self::Refused(code) => *code,
+            Self::Bytes(error) => error.code(),
+        }
+    }
+}
 
 /// Reads batches.
 #[derive(Clone)]
@@ -91,7 +106,18 @@ impl LogReads {
     /// UNKNOWN_TOPIC_OR_PARTITION, OFFSET_OUT_OF_RANGE, or KAFKA_STORAGE_ERROR if bytes cannot be
     /// read and nothing was read before them.
     pub async fn read(&self, spec: ReadSpec) -> Result<ReadBatches, ErrorCode> {
-        let (bounds, entries) = self.look_up(&spec)?;
+        match self.read_version(spec).await {
+            // The file may have been deleted because the entry was replaced: look again, once.
+            Err(NotRead::Bytes(error)) if error.kind() == ErrorKind::NotFound => {
+                self.read_version(spec).await.map_err(|not_read| not_read.code())
+            }
+            other => other.map_err(|not_read| not_read.code()),
+        }
+    }
+
+    /// Reads entries of one version of the projection.
+    async fn read_version(&self, spec: ReadSpec) -> Result<ReadBatches, NotRead> {
+        let (bounds, entries) = self.look_up(&spec).map_err(NotRead::Refused)?;
         let mut reading = Reading { spec, records: RecordParts::new(), full: false };
         for entry in entries {
             let read = match entry {
@@ -102,7 +128,7 @@ impl LogReads {
                 Ok(()) if reading.full => break,
                 Ok(()) => {}
                 Err(_) if !reading.records.is_empty() => break,
-                Err(error) => return Err(error.code()),
+                Err(error) => return Err(NotRead::Bytes(error)),
             }
         }
         Ok(ReadBatches { records: reading.records, bounds })
@@ -135,7 +161,7 @@ impl LogReads {
             reading.full = true;
             return Ok(());
         }
-        let pieces = self.bytes.from_store(extent).await?;
+        let pieces = self.bytes.read(extent, self.view.readable_up_to(extent.file)).await?;
         reading.take_pieces(extent, pieces)
     }
 

@@ -19,7 +19,8 @@ use tidemill_metadata_raft::{
 use tidemill_metadata_state::Outcome;
 use tidemill_metadata_state::command::{Listener, RegisterBroker};
 use tidemill_storage_store::{
-    Commits, HotCache, LogWriter, SharedLogStore, WriterCounters, WriterParts,
+    Commits, GarbageCollector, GarbageCounters, HotCache, LogReader, LogReaderConfig, LogWriter,
+    ReadCounters, SharedLogStore, SharedObjects, SpaceGuard, WriterCounters, WriterParts,
 };
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -28,9 +29,10 @@ use crate::authorization::AllowAll;
 use crate::broker::Broker;
 use crate::budget::Budget;
 use crate::commits::MetadataCommits;
+use crate::housekeeping;
 use crate::kafka_service::KafkaService;
 use crate::listener::{self, ListenerCounters};
-use crate::log_bytes::LogBytes;
+use crate::log_bytes::{LogBytes, check_batches};
 use crate::log_reads::LogReads;
 use crate::producer_ids::ProducerIds;
 use crate::random_ids::RandomIds;
@@ -54,6 +56,10 @@ pub struct NodePorts {
     pub state_store: SharedStore,
     /// Where records are kept.
     pub log_store: SharedLogStore,
+    /// Where index objects are kept.
+    pub objects: SharedObjects,
+    /// Watches the room on the disk, if there is a disk to watch.
+    pub space: Option<Arc<SpaceGuard>>,
     /// Wall time.
     pub clock: SharedClock,
     /// Starts tasks.
@@ -112,6 +118,10 @@ pub struct Counters {
     pub writer: Arc<WriterCounters>,
     /// Recent records in memory.
     pub cache: Arc<HotCache>,
+    /// Reads of records.
+    pub reads: Arc<ReadCounters>,
+    /// Garbage deleted.
+    pub garbage: Arc<GarbageCounters>,
 }
 
 impl Node {
@@ -126,15 +136,32 @@ impl Node {
         let view = Arc::new(View::default());
         let metadata = open_metadata(&config, &ports, &view, &random_ids).await?;
         let epoch = register(&config, &metadata, kafka_address).await?;
+        let cache = Arc::new(HotCache::new(config.hot_cache_bytes));
+        let reader = Arc::new(LogReader::new(
+            Arc::clone(&cache),
+            Arc::clone(&ports.log_store),
+            Some(check_batches),
+            LogReaderConfig {
+                blocks_bytes_max: config.catch_up_read_bytes,
+                ..LogReaderConfig::default()
+            },
+        ));
+        let garbage = GarbageCollector::new(
+            Arc::clone(&ports.log_store),
+            Arc::clone(&ports.objects),
+            Arc::clone(&reader),
+        );
         let counters = Counters {
             listener: Arc::default(),
             writer: Arc::default(),
-            cache: Arc::new(HotCache::new(config.hot_cache_bytes)),
+            cache,
+            reads: Arc::clone(reader.counters()),
+            garbage: Arc::clone(garbage.counters()),
         };
         let lanes = start_lanes(&config, &ports, &metadata, epoch, &counters);
         let (cluster_id, _) =
             metadata.with_state(|state| (state.cluster_id(), state.incarnation()));
-        let bytes = LogBytes::new(Arc::clone(&counters.cache), Arc::clone(&ports.log_store));
+        let bytes = LogBytes::new(reader, Arc::clone(&ports.objects));
         let sessions = FetchSessions::new(
             config.fetch_sessions_max,
             config.fetch_session_partitions_max,
@@ -158,6 +185,7 @@ impl Node {
             space_low: AtomicBool::new(false),
             config,
         });
+        housekeeping::start(&broker, garbage, &ports);
         Ok(Self::serve(broker, &ports.spawn, bound, kafka_address, counters))
     }
 

@@ -98,10 +98,8 @@ async fn search_extent(
     mut search: impl FnMut(&Broker, &Batch, Offset) -> Result<Option<Found>, RecordsError>,
 ) -> Result<Option<Found>, ErrorCode> {
     let bytes = broker.reads.bytes();
-    let pieces = match bytes.in_memory(extent) {
-        Some(pieces) => pieces,
-        None => bytes.from_store(extent).await.map_err(|error| error.code())?,
-    };
+    let up_to = broker.view.readable_up_to(extent.file);
+    let pieces = bytes.read(extent, up_to).await.map_err(|error| error.code())?;
     let mut base = extent.base_offset;
     for mut piece in pieces {
         while !piece.is_empty() {

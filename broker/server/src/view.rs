@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::{Mutex, RwLock, RwLockReadGuard};
-use tidemill_base::{AppliedIndex, PartitionId};
+use tidemill_base::{AppliedIndex, FileId, PartitionId};
 use tidemill_broker_logic::fetch::{FetchWaits, WaiterId};
 use tidemill_metadata_raft::EventSink;
 use tidemill_metadata_state::projection::Covered;
@@ -24,6 +24,8 @@ pub struct View {
     waiting: Mutex<Waiting>,
     /// Rises whenever topics or partitions come or go.
     topology_version: AtomicU64,
+    /// Where the committed objects of each append file end.
+    file_ends: Mutex<BTreeMap<FileId, u64>>,
 }
 
 #[derive(Debug, Default)]
@@ -50,6 +52,33 @@ impl View {
     /// to be resolved again.
     pub fn topology_version(&self) -> u64 {
         self.topology_version.load(Ordering::Acquire)
+    }
+
+    /// Up to where a file's bytes are committed, as far as this projection saw it: reading ahead
+    /// stops there.
+    pub fn readable_up_to(&self, file: FileId) -> u64 {
+        self.file_ends.lock().get(&file).copied().unwrap_or(0)
+    }
+
+    fn note_file_ends(&self, events: &[Event]) {
+        for event in events {
+            match event {
+                Event::Appended { extents } => {
+                    // The extents of one event lie in one object.
+                    let ends = extents.iter().map(|(_, e)| e.position + u64::from(e.length));
+                    let file = extents.first().map(|(_, extent)| extent.file);
+                    if let (Some(file), Some(end)) = (file, ends.max()) {
+                        let mut file_ends = self.file_ends.lock();
+                        let known = file_ends.entry(file).or_default();
+                        *known = end.max(*known);
+                    }
+                }
+                Event::FileUnreachable { file, .. } => {
+                    self.file_ends.lock().remove(file);
+                }
+                _ => {}
+            }
+        }
     }
 
     /// How many fetches wait.
@@ -126,7 +155,11 @@ impl EventSink for View {
         if changes_topology {
             self.topology_version.fetch_add(1, Ordering::AcqRel);
         }
+        self.note_file_ends(events);
         self.wake(events);
+        if deleted.is_empty() {
+            return;
+        }
         let mut waiting = self.waiting.lock();
         let Waiting { waits, wakers } = &mut *waiting;
         for partition in deleted {

@@ -19,7 +19,7 @@ use tidemill_kafka::messages::produce::{
 use tidemill_kafka::{ErrorCode, Request, decode_response, encode_request};
 use tidemill_metadata_raft::MemoryStore;
 use tidemill_records::{BatchBuilder, Codec, Compressor, batches};
-use tidemill_storage_store::{FileLogConfig, FileLogStore};
+use tidemill_storage_store::{DiskObjects, FileLogConfig, FileLogStore};
 
 use super::*;
 use crate::service::{Dispatched, Service, ServiceConnection};
@@ -76,7 +76,10 @@ impl Client {
         let disk: tidemill_appendfile::SharedDisk = Arc::new(disks.disk.clone());
         let log_store =
             FileLogStore::open(Arc::clone(&disk), Arc::clone(&spawn), FileLogConfig::default());
+        let objects = DiskObjects::open(Arc::clone(&disk), Arc::clone(&spawn)).await.unwrap();
         let ports = NodePorts {
+            objects: Arc::new(objects),
+            space: None,
             log_store: Arc::new(log_store.await.unwrap()),
             meta_disk: disk,
             state_store: Arc::new(disks.store.clone()),
