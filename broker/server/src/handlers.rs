@@ -4,11 +4,22 @@
 //! `async fn handle(broker: Arc<Broker>, context: Context, request: XRequest) -> XResponse`. It asks
 //! `broker.is_allowed` before it does anything, and never panics on what a client sent.
 
+pub(crate) mod alter_configs;
 pub(crate) mod api_versions;
+pub(crate) mod create_partitions;
 pub(crate) mod create_topics;
+pub(crate) mod delete_records;
+pub(crate) mod delete_topics;
+pub(crate) mod describe_cluster;
+pub(crate) mod describe_configs;
+pub(crate) mod describe_topic_partitions;
 pub(crate) mod fetch;
+pub(crate) mod incremental_alter_configs;
 pub(crate) mod init_producer_id;
 pub(crate) mod list_offsets;
 pub(crate) mod metadata;
+pub(crate) mod offset_for_leader_epoch;
 pub(crate) mod produce;
+
+mod config_resource;
 mod topic_creation;

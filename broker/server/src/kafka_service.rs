@@ -109,6 +109,28 @@ impl KafkaConnection {
             ApiKey::ApiVersions => self.later(header, reader, h::api_versions::handle),
             ApiKey::CreateTopics => self.later(header, reader, h::create_topics::handle),
             ApiKey::InitProducerId => self.later(header, reader, h::init_producer_id::handle),
+            _ => self.handle_admin(api, header, reader),
+        }
+    }
+
+    fn handle_admin(&self, api: ApiKey, header: RequestHeader, reader: Reader) -> Dispatched {
+        use handlers as h;
+        match api {
+            ApiKey::DeleteTopics => self.later(header, reader, h::delete_topics::handle),
+            ApiKey::DeleteRecords => self.later(header, reader, h::delete_records::handle),
+            ApiKey::OffsetForLeaderEpoch => {
+                self.later(header, reader, h::offset_for_leader_epoch::handle)
+            }
+            ApiKey::DescribeConfigs => self.later(header, reader, h::describe_configs::handle),
+            ApiKey::AlterConfigs => self.later(header, reader, h::alter_configs::handle),
+            ApiKey::IncrementalAlterConfigs => {
+                self.later(header, reader, h::incremental_alter_configs::handle)
+            }
+            ApiKey::CreatePartitions => self.later(header, reader, h::create_partitions::handle),
+            ApiKey::DescribeCluster => self.later(header, reader, h::describe_cluster::handle),
+            ApiKey::DescribeTopicPartitions => {
+                self.later(header, reader, h::describe_topic_partitions::handle)
+            }
             _ => Dispatched::Close(format!("{} is not served yet", api.name())),
         }
     }

@@ -7,7 +7,8 @@ mod config;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use tidemill_base::ports::{SharedClock, SharedSpawn};
@@ -43,6 +44,9 @@ pub use config::NodeConfig;
 
 #[cfg(test)]
 mod tests;
+
+/// How long a drain waits for requests under way.
+const DRAIN_MAX: Duration = Duration::from_secs(10);
 
 /// The feature level of this build.
 const FEATURE_LEVEL: u16 = 1;
@@ -248,9 +252,10 @@ impl Node {
     pub async fn drain(self) {
         // No receiver is left if the listener has ended; then there is nothing to tell.
         let _ = self.closing.send(true);
+        let deadline = tokio::time::Instant::now() + DRAIN_MAX;
         let open = &self.counters.listener.open;
-        while open.load(std::sync::atomic::Ordering::Relaxed) > 0 {
-            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        while open.load(Ordering::Relaxed) > 0 && tokio::time::Instant::now() < deadline {
+            tokio::time::sleep(Duration::from_millis(5)).await;
         }
         self.broker.metadata.close().await;
     }

@@ -1,8 +1,63 @@
-//! The Kafka code for each refusal of the metadata.
+//! The Kafka code for each refusal of the metadata, and failures as the wire tells them.
 
 use tidemill_kafka::ErrorCode;
-use tidemill_metadata_raft::ProposeError;
-use tidemill_metadata_state::Refusal;
+use tidemill_metadata_raft::{MetadataHandle, ProposeError};
+use tidemill_metadata_state::{Command, Outcome, Refusal};
+
+/// Why something asked for was not done: the code, and words for people.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Failure {
+    /// The code.
+    pub code: ErrorCode,
+    /// What happened, to which thing, and what to do.
+    pub message: String,
+}
+
+impl Failure {
+    /// A failure with this code and message.
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self { code, message: message.into() }
+    }
+
+    /// A failure with the code's own words.
+    #[must_use]
+    pub fn of(code: ErrorCode) -> Self {
+        Self::new(code, code.description())
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        Self::new(refusal_code(&refusal), refusal.to_string())
+    }
+}
+
+impl From<ProposeError> for Failure {
+    fn from(error: ProposeError) -> Self {
+        Self::new(propose_code(error), error.to_string())
+    }
+}
+
+/// Proposes a command; a refusal as a whole is a failure.
+///
+/// # Errors
+/// The refusal, or why there is no outcome.
+pub async fn propose(
+    metadata: &MetadataHandle,
+    command: impl Into<Command>,
+) -> Result<Outcome, Failure> {
+    match metadata.propose(command).await? {
+        Outcome::Refused(refusal) => Err(refusal.into()),
+        outcome => Ok(outcome),
+    }
+}
+
+/// The failure for an outcome that does not belong to its command: a mistake of ours.
+#[must_use]
+pub fn unexpected(outcome: &Outcome) -> Failure {
+    tracing::error!(?outcome, "the metadata answered with something else than was asked");
+    Failure::of(ErrorCode::UNKNOWN_SERVER_ERROR)
+}
 
 /// The code that tells a client of a refusal.
 #[must_use]

@@ -9,11 +9,12 @@ use tidemill_kafka::messages::create_topics::{
 };
 use tidemill_kafka::{ErrorCode, KString};
 
-use super::topic_creation::{self, NewTopic, NotCreated};
+use super::topic_creation::{self, NewTopic};
 use crate::authorization::{Operation, Resource};
 use crate::broker::Broker;
 use crate::config_entries;
 use crate::kafka_service::Context;
+use crate::refusals::Failure;
 
 pub(crate) async fn handle(
     broker: Arc<Broker>,
@@ -35,8 +36,7 @@ pub(crate) async fn handle(
         }
         let name = topic.name.clone();
         let created = if twice.contains(&name) {
-            let message = "the topic is named twice in the request".to_owned();
-            Err(NotCreated { code: ErrorCode::INVALID_REQUEST, message })
+            Err(Failure::new(ErrorCode::INVALID_REQUEST, "the topic is named twice in the request"))
         } else {
             create(&broker, &context, topic, request.validate_only).await
         };
@@ -50,12 +50,11 @@ async fn create(
     context: &Context,
     topic: CreatableTopic,
     validate_only: bool,
-) -> Result<CreatableTopicResult, NotCreated> {
+) -> Result<CreatableTopicResult, Failure> {
     let allowed = broker.is_allowed(&context.principal, Operation::Create, Resource::Cluster)
         || broker.is_allowed(&context.principal, Operation::Create, Resource::Topic(&topic.name));
     if !allowed {
-        let message = "creating this topic is not allowed".to_owned();
-        return Err(NotCreated { code: ErrorCode::TOPIC_AUTHORIZATION_FAILED, message });
+        return Err(Failure::of(ErrorCode::TOPIC_AUTHORIZATION_FAILED));
     }
     let name = topic.name.clone();
     let new = NewTopic::from_request(broker, topic)?;
@@ -81,7 +80,7 @@ async fn create(
     })
 }
 
-fn failed(name: KString, error: NotCreated) -> CreatableTopicResult {
+fn failed(name: KString, error: Failure) -> CreatableTopicResult {
     CreatableTopicResult {
         name,
         error_code: error.code,

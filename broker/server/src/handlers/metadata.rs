@@ -18,8 +18,8 @@ use crate::broker::Broker;
 use crate::kafka_service::Context;
 
 /// The bits of operations that are allowed, as Kafka numbers them.
-const TOPIC_OPERATIONS: i32 = 0b1101_1111_1000;
-const CLUSTER_OPERATIONS: i32 = 0b1_1111_1010_0000;
+pub(super) const TOPIC_OPERATIONS: i32 = 0b1101_1111_1000;
+pub(super) const CLUSTER_OPERATIONS: i32 = 0b1_1111_1010_0000;
 
 pub(crate) async fn handle(
     broker: Arc<Broker>,

@@ -10,14 +10,7 @@ use tidemill_metadata_state::configs::{self, ConfigError};
 use tidemill_metadata_state::{Outcome, check_topic_name};
 
 use crate::broker::Broker;
-use crate::refusals::{propose_code, refusal_code};
-
-/// Why a topic was not created.
-#[derive(Debug)]
-pub(crate) struct NotCreated {
-    pub(crate) code: ErrorCode,
-    pub(crate) message: String,
-}
+use crate::refusals::{Failure, propose, unexpected};
 
 /// A topic to be created.
 #[derive(Debug)]
@@ -49,7 +42,7 @@ impl NewTopic {
     }
 
     /// What a CreateTopics request asks for.
-    pub(crate) fn from_request(broker: &Broker, topic: CreatableTopic) -> Result<Self, NotCreated> {
+    pub(crate) fn from_request(broker: &Broker, topic: CreatableTopic) -> Result<Self, Failure> {
         let mut new = Self::with_defaults(broker, &topic.name);
         if topic.assignments.is_empty() {
             match topic.num_partitions {
@@ -57,7 +50,7 @@ impl NewTopic {
                 count if count > 0 => new.partitions = count.unsigned_abs(),
                 _ => {
                     let message = "the number of partitions must be -1 or larger than 0";
-                    return Err(not_created(ErrorCode::INVALID_PARTITIONS, message));
+                    return Err(Failure::new(ErrorCode::INVALID_PARTITIONS, message));
                 }
             }
             if topic.replication_factor != -1 {
@@ -69,7 +62,7 @@ impl NewTopic {
         for config in topic.configs {
             let Some(value) = config.value else {
                 let message = format!("config {} has no value", &*config.name);
-                return Err(NotCreated { code: ErrorCode::INVALID_CONFIG, message });
+                return Err(Failure::new(ErrorCode::INVALID_CONFIG, message));
             };
             new.configs.push((config.name.into(), value.into()));
         }
@@ -78,11 +71,11 @@ impl NewTopic {
 
     /// A manual assignment says how many partitions and replicas there are; where they lie is
     /// advice that is not needed (P6).
-    fn take_assignments(&mut self, topic: &CreatableTopic) -> Result<(), NotCreated> {
-        let invalid = |message| Err(not_created(ErrorCode::INVALID_REPLICA_ASSIGNMENT, message));
+    fn take_assignments(&mut self, topic: &CreatableTopic) -> Result<(), Failure> {
+        let invalid = |message| Err(Failure::new(ErrorCode::INVALID_REPLICA_ASSIGNMENT, message));
         if topic.num_partitions != -1 || topic.replication_factor != -1 {
             let message = "with a manual assignment, partitions and replicas must be -1";
-            return Err(not_created(ErrorCode::INVALID_REQUEST, message));
+            return Err(Failure::new(ErrorCode::INVALID_REQUEST, message));
         }
         let indexes: BTreeSet<i32> =
             topic.assignments.iter().map(|assignment| assignment.partition_index).collect();
@@ -105,22 +98,22 @@ impl NewTopic {
 }
 
 /// What creating would answer, without creating.
-pub(crate) fn validate(broker: &Broker, new: NewTopic) -> Result<Created, NotCreated> {
+pub(crate) fn validate(broker: &Broker, new: NewTopic) -> Result<Created, Failure> {
     check_topic_name(&new.name)
-        .map_err(|reason| not_created(ErrorCode::INVALID_TOPIC_EXCEPTION, reason))?;
+        .map_err(|reason| Failure::new(ErrorCode::INVALID_TOPIC_EXCEPTION, reason))?;
     if broker.view.projection().topic(&new.name).is_some() {
-        return Err(not_created(ErrorCode::TOPIC_ALREADY_EXISTS, "the topic exists already"));
+        return Err(Failure::new(ErrorCode::TOPIC_ALREADY_EXISTS, "the topic exists already"));
     }
     if new.partitions > CreateTopic::PARTITIONS_MAX {
-        return Err(not_created(ErrorCode::INVALID_PARTITIONS, "too many partitions"));
+        return Err(Failure::new(ErrorCode::INVALID_PARTITIONS, "too many partitions"));
     }
     if new.replication_factor != -1 && !(1..=100).contains(&new.replication_factor) {
         let message = "the replication factor must be -1 or from 1 to 100";
-        return Err(not_created(ErrorCode::INVALID_REPLICATION_FACTOR, message));
+        return Err(Failure::new(ErrorCode::INVALID_REPLICATION_FACTOR, message));
     }
     for (name, value) in &new.configs {
         configs::topic_config(name).and_then(|config| config.check(value)).map_err(
-            |error: ConfigError| not_created(ErrorCode::INVALID_CONFIG, &error.to_string()),
+            |error: ConfigError| Failure::new(ErrorCode::INVALID_CONFIG, error.to_string()),
         )?;
     }
     Ok(Created {
@@ -132,7 +125,7 @@ pub(crate) fn validate(broker: &Broker, new: NewTopic) -> Result<Created, NotCre
 }
 
 /// Creates a topic.
-pub(crate) async fn create(broker: &Broker, new: NewTopic) -> Result<Created, NotCreated> {
+pub(crate) async fn create(broker: &Broker, new: NewTopic) -> Result<Created, Failure> {
     let id = TopicId(broker.random_ids.uuid());
     let command = CreateTopic {
         name: new.name,
@@ -141,24 +134,13 @@ pub(crate) async fn create(broker: &Broker, new: NewTopic) -> Result<Created, No
         replication_factor: new.replication_factor,
         configs: new.configs.clone(),
     };
-    match broker.metadata.propose(command).await {
-        Ok(Outcome::Partitions(partitions)) => Ok(Created {
+    match propose(&broker.metadata, command).await? {
+        Outcome::Partitions(partitions) => Ok(Created {
             id,
             partitions: partitions.len() as u32,
             replication_factor: new.replication_factor,
             configs: new.configs.into_iter().collect(),
         }),
-        Ok(Outcome::Refused(refusal)) => {
-            Err(not_created(refusal_code(&refusal), &refusal.to_string()))
-        }
-        Ok(other) => {
-            tracing::error!(?other, "the metadata answered a creation with something else");
-            Err(not_created(ErrorCode::UNKNOWN_SERVER_ERROR, "unexpected answer"))
-        }
-        Err(error) => Err(not_created(propose_code(error), &error.to_string())),
+        other => Err(unexpected(&other)),
     }
-}
-
-fn not_created(code: ErrorCode, message: &str) -> NotCreated {
-    NotCreated { code, message: message.to_owned() }
 }
