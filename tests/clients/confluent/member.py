@@ -1,6 +1,7 @@
 """A group member in a process of its own, to be killed: member.py BOOTSTRAP TOPIC GROUP SESSION_TIMEOUT_MS."""
 
 import sys
+import time
 
 from confluent_kafka import Consumer
 
@@ -15,5 +16,6 @@ client = Consumer(
     }
 )
 client.subscribe([topic], on_assign=lambda _, parts: print(len(parts), flush=True))
-while True:
+ends = time.monotonic() + 60  # Nobody may be left to kill it.
+while time.monotonic() < ends:
     client.poll(0.2)

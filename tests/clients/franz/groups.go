@@ -236,9 +236,12 @@ func lonelyMember(bootstrap, topic, group string) {
 	if err != nil {
 		panic(err)
 	}
-	for {
-		client.PollFetches(context.Background())
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // Nobody may be left to kill it.
+	defer cancel()
+	for ctx.Err() == nil {
+		client.PollFetches(ctx)
 	}
+	os.Exit(0)
 }
 
 func staticMemberReturns(r *h.Run) {

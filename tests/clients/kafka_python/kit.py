@@ -72,8 +72,12 @@ def reader(run, topic, partitions=1, offset=None, **configs):
     return client
 
 
-def poll(client, seconds=0.1):
-    """The records of one poll, of all partitions."""
+def poll(client, seconds=3.0):
+    """The records of one poll, of all partitions. It returns as soon as there are some.
+
+    The time is long because a poll that times out between JoinGroup and the answer of SyncGroup makes kafka-python 3.0
+    forget the assignment: it then neither joins again nor reads.
+    """
     return [record for records in client.poll(timeout_ms=int(seconds * 1000)).values() for record in records]
 
 
@@ -92,7 +96,7 @@ def nothing(client, seconds=0.6):
     """Fails if a record arrives within `seconds`."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
-        records = poll(client)
+        records = poll(client, deadline - time.monotonic())
         assert not records, f"unexpected record {records[0].value!r} at {records[0].offset}"
 
 

@@ -1,6 +1,7 @@
 """A group member in a process of its own, to be killed: member.py BOOTSTRAP TOPIC GROUP SESSION_TIMEOUT_MS."""
 
 import sys
+import time
 
 from kafka import KafkaConsumer
 
@@ -14,7 +15,8 @@ client = KafkaConsumer(
     fetch_max_wait_ms=200,
 )
 said = 0
-while True:
+ends = time.monotonic() + 60  # Nobody may be left to kill it.
+while time.monotonic() < ends:
     client.poll(200)
     if len(client.assignment()) != said:
         said = len(client.assignment())

@@ -304,9 +304,12 @@ func lonelyMember(bootstrap, topic, group string) {
 	if err != nil {
 		panic(err)
 	}
-	for {
-		_ = member.Consume(context.Background(), []string{topic}, lonely{})
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // Nobody may be left to kill it.
+	defer cancel()
+	for ctx.Err() == nil {
+		_ = member.Consume(ctx, []string{topic}, lonely{})
 	}
+	os.Exit(0)
 }
 
 func staticMemberReturns(r *h.Run) {

@@ -81,12 +81,14 @@ final class Member implements ConsumerRebalanceListener {
         var member = new KafkaConsumer<>(settings, new ByteArrayDeserializer(), new ByteArrayDeserializer());
         member.subscribe(List.of(arguments[1]));
         int said = 0;
-        while (true) {
+        long ends = System.nanoTime() + 60_000_000_000L; // Nobody may be left to kill it.
+        while (System.nanoTime() < ends) {
             member.poll(Duration.ofMillis(200));
             if (member.assignment().size() != said) {
                 said = member.assignment().size();
                 System.out.println(said);
             }
         }
+        member.close();
     }
 }
