@@ -54,3 +54,6 @@ fn take<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     *rest = tail;
     Some(head)
 }
+
+#[cfg(test)]
+mod tests;

@@ -28,6 +28,8 @@ mod slots;
 mod topics;
 
 #[cfg(test)]
+mod fixture_test;
+#[cfg(test)]
 mod harness;
 #[cfg(test)]
 mod model_test;
