@@ -10,6 +10,8 @@
 
 mod broker_table;
 mod change;
+#[cfg(test)]
+mod configs_test;
 mod describe;
 mod effective;
 mod topic_table;

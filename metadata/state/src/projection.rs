@@ -11,6 +11,8 @@
 
 mod apply;
 mod partition;
+#[cfg(test)]
+mod projection_test;
 
 use std::collections::BTreeMap;
 

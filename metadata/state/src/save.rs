@@ -11,6 +11,8 @@
 mod keys;
 mod records;
 mod restore;
+#[cfg(test)]
+mod save_test;
 
 use std::collections::{BTreeMap, BTreeSet};
 

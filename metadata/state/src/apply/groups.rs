@@ -68,7 +68,8 @@ impl MetadataState {
         if group.generation.as_ref() == Some(generation) {
             return Ok(Outcome::Done);
         }
-        if generation.generation <= group.generation_number() {
+        let amends = group.generation.as_ref().is_some_and(|known| generation.amends(known));
+        if generation.generation <= group.generation_number() && !amends {
             return Err(Refusal::OtherGeneration(generation.generation));
         }
         let was_empty = group.is_empty();

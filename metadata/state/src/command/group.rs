@@ -56,7 +56,8 @@ encoded! {
         pub group: String,
         /// The coordinator's claim.
         pub epoch: GroupEpoch,
-        /// The generation; above the one recorded (the same again is answered alike).
+        /// The generation; above the one recorded, or the same with other processes in the places
+        /// of static members. The same again is answered alike.
         pub generation: Generation,
     }
 
@@ -64,5 +65,21 @@ encoded! {
     pub struct DeleteGroups {
         /// The groups.
         pub groups: Vec<String>,
+    }
+}
+
+impl Generation {
+    /// Whether it is `known` with static members that came back under new ids. Who has joined and
+    /// what each was assigned is the same.
+    pub(crate) fn amends(&self, known: &Self) -> bool {
+        let same_place = |(new, old): (&Member, &Member)| {
+            new.assignment == old.assignment
+                && new.instance_id == old.instance_id
+                && (new.member_id == old.member_id || new.instance_id.is_some())
+        };
+        self.generation == known.generation
+            && self.protocol == known.protocol
+            && self.members.len() == known.members.len()
+            && self.members.iter().zip(&known.members).all(same_place)
     }
 }

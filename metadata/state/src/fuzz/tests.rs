@@ -1,5 +1,7 @@
 //! Replays the corpus and mutates it, with a seeded mutator.
 
+use std::path::PathBuf;
+
 use super::{fuzz_command, fuzz_snapshot, snapshot_bytes};
 use crate::fixture_test::{samples, small_state};
 use crate::harness::START;
@@ -39,6 +41,24 @@ fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
     }
 }
 
+/// The committed corpus of a target; first writes the `seeds` that it lacks, if asked to (as for
+/// the fixtures).
+fn corpus(target: &str, seeds: Vec<(&str, Vec<u8>)>) -> Vec<Vec<u8>> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("corpus").join(target);
+    if std::env::var_os("TIDEMILL_WRITE_FIXTURES").is_some() {
+        std::fs::create_dir_all(&folder).expect("the folder can be made");
+        for (name, bytes) in seeds {
+            std::fs::write(folder.join(name), bytes).expect("the seed can be written");
+        }
+    }
+    let mut files: Vec<PathBuf> = std::fs::read_dir(&folder)
+        .expect("the corpus is committed")
+        .map(|file| file.expect("the folder can be read").path())
+        .collect();
+    files.sort();
+    files.iter().map(|file| std::fs::read(file).expect("the file can be read")).collect()
+}
+
 fn run(target: fn(&[u8]), corpus: &[Vec<u8>]) {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     corpus.iter().for_each(|bytes| target(bytes));
@@ -51,14 +71,18 @@ fn run(target: fn(&[u8]), corpus: &[Vec<u8>]) {
 
 #[test]
 fn mutated_commands_are_refused_or_read() {
-    let corpus: Vec<Vec<u8>> =
-        samples().iter().map(|(_, command)| command.encode(START).to_vec()).collect();
+    let seeds = samples()
+        .into_iter()
+        .map(|(name, command)| (name, command.encode(START).to_vec()))
+        .collect();
+    let corpus = corpus("command", seeds);
     run(fuzz_command, &corpus);
 }
 
 #[test]
 fn mutated_snapshots_are_refused_or_restored() {
-    let corpus = [snapshot_bytes(&small_state().snapshot())];
+    let seeds = vec![("small_state", snapshot_bytes(&small_state().snapshot()))];
+    let corpus = corpus("snapshot", seeds);
     run(fuzz_snapshot, &corpus);
 }
 

@@ -119,7 +119,12 @@ fn generations_rise() {
     assert_eq!(complete(&mut cluster, epoch, 1, &["m"]), Outcome::Done);
     assert_eq!(complete(&mut cluster, epoch, 1, &["m"]), Outcome::Done, "the same again");
     let other = Outcome::Refused(Refusal::OtherGeneration(GroupGeneration(1)));
-    assert_eq!(complete(&mut cluster, epoch, 1, &["n"]), other);
+    assert_eq!(complete(&mut cluster, epoch, 1, &["n"]), other, "another instance");
+    assert_eq!(complete(&mut cluster, epoch, 1, &["m", "n"]), other);
+    assert_eq!(
+        complete(&mut cluster, epoch, 0, &["m"]),
+        Outcome::Refused(Refusal::OtherGeneration(GroupGeneration(0)))
+    );
     assert_eq!(complete(&mut cluster, epoch, 3, &["m", "n"]), Outcome::Done);
     let group = cluster.state.group("g").expect("it exists");
     assert_eq!(group.empty_since, None);
@@ -129,6 +134,33 @@ fn generations_rise() {
     cluster.now.0 += 5;
     complete(&mut cluster, epoch, 5, &[]);
     assert_eq!(cluster.state.group("g").expect("it exists").empty_since, empty_since);
+}
+
+#[test]
+fn a_static_member_comes_back_within_its_generation() {
+    let mut cluster = Harness::new();
+    cluster.topic("t", 1);
+    let epoch = claimed(&mut cluster);
+    complete(&mut cluster, epoch, 1, &["m", "n"]);
+    let mut amended = cluster.state.group("g").expect("it exists").generation.clone().unwrap();
+    amended.members[1].member_id = "n2".to_owned();
+    let amend = |generation: &Generation| CompleteGeneration {
+        group: "g".to_owned(),
+        epoch,
+        generation: generation.clone(),
+    };
+    assert_eq!(cluster.apply(amend(&amended)), Outcome::Done);
+    assert_eq!(cluster.state.group("g").expect("it exists").generation.as_ref(), Some(&amended));
+    let some = vec![offset(&cluster, 0, 5)];
+    let gone = commit(&mut cluster, epoch, Some((1, "n")), some.clone());
+    assert_eq!(gone, Outcome::Refused(Refusal::UnknownMember));
+    assert_eq!(commit(&mut cluster, epoch, Some((1, "n2")), some), Outcome::Offsets(vec![Ok(())]));
+    let refused = Outcome::Refused(Refusal::OtherGeneration(GroupGeneration(1)));
+    amended.members[0].assignment = Bytes::from_static(b"others");
+    assert_eq!(cluster.apply(amend(&amended)), refused, "assignments do not change");
+    amended.members[0].assignment = Bytes::from_static(b"partitions");
+    amended.members[1].instance_id = None;
+    assert_eq!(cluster.apply(amend(&amended)), refused, "it must be the same instance");
 }
 
 #[test]
