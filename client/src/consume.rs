@@ -1,0 +1,18 @@
+//! Consuming: from partitions given by hand or by a group, in batches of records.
+//!
+//! What is read, from where and what came is pure; [`Consumer`] asks brokers and waits.
+//!
+//! Read in this order: [`record`], [`config`], `unpack`, `buffer`, `assignment`, `fetch`,
+//! [`consumer`].
+
+mod assignment;
+mod buffer;
+pub mod config;
+pub mod consumer;
+mod fetch;
+pub mod record;
+mod unpack;
+
+pub use config::{AutoOffsetReset, ConsumerConfig, IsolationLevel};
+pub use consumer::Consumer;
+pub use record::ConsumerRecord;
