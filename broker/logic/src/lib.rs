@@ -4,3 +4,4 @@
 
 pub mod admission;
 pub mod fetch;
+pub mod groups;
