@@ -39,6 +39,7 @@ impl Stage {
     pub fn prepare(options: Options, repository: &Path) -> anyhow::Result<Self> {
         let kafka = if options.no_kafka { None } else { Some(Kafka::prepare(repository)?) };
         fs::create_dir_all(&options.work)?;
+        remove_orphans(&options.work)?;
         Ok(Self { options, kafka, folders: Vec::new(), started: 0 })
     }
 
@@ -99,6 +100,22 @@ impl Stage {
         Broker::start(launch, self.options.broker_core, folder)
             .with_context(|| format!("start {}", kind.name()))
     }
+}
+
+/// Removes the folders of brokers whose benchmark has ended without removing them.
+fn remove_orphans(work: &Path) -> anyhow::Result<()> {
+    for entry in fs::read_dir(work)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let owner = match name.split('-').collect::<Vec<_>>()[..] {
+            [kind, owner, _] if kind == "Kafka" || kind == "Tidemill" => owner.to_owned(),
+            _ => continue,
+        };
+        if !Path::new("/proc").join(owner).exists() {
+            fs::remove_dir_all(entry.path())?;
+        }
+    }
+    Ok(())
 }
 
 /// Tells people how the comparison goes on.

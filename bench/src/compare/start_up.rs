@@ -48,7 +48,8 @@ pub fn measure(
     Ok(figures)
 }
 
-/// Writes `bytes`, kills the broker, starts another over its files.
+/// Writes `bytes`, kills the broker, starts another over its files, which must know all that was
+/// acknowledged.
 fn after_kill(
     stage: &mut Stage,
     case: Case,
@@ -62,10 +63,13 @@ fn after_kill(
     let killed = stage.over(kind, &folder, &stage.options.killed_env)?;
     Admin::connect(killed.address())?.create_topic(TOPIC, case.partitions)?;
     let load = load_of(&killed, case, Timing { warm_up_ns: 0, measure_ns: 0 })?;
-    produce_bytes(&load, bytes, produce)?;
+    let acknowledged = produce_bytes(&load, bytes, produce)?.end_offsets;
     killed.kill()?;
     let restarted = stage.over(kind, &folder, &[])?;
     let ready_ms = restarted.ready_ms;
+    let found = Admin::connect(restarted.address())?.end_offsets(TOPIC, case.partitions)?;
+    let is_all_there = found.iter().zip(&acknowledged).all(|(found, end)| found >= end);
+    anyhow::ensure!(is_all_there, "after the kill {found:?} is left of {acknowledged:?}");
     restarted.discard()?;
     Ok(ready_ms)
 }

@@ -90,7 +90,7 @@ impl Admin {
         {
             self.grow_topic(name, count.min(partitions))?;
         }
-        self.await_leaders(name, partitions)
+        self.end_offsets(name, partitions).map(|_| ())
     }
 
     fn grow_topic(&mut self, name: &str, count: u32) -> anyhow::Result<()> {
@@ -109,8 +109,9 @@ impl Admin {
         ensure_none("add partitions", grown.error_code, grown.error_message.as_ref())
     }
 
-    /// Metadata may name a leader before that leader knows; a partition that answers ListOffsets does.
-    fn await_leaders(&mut self, name: &str, partitions: u32) -> anyhow::Result<()> {
+    /// The end of each partition, once all have a leader. Metadata may name a leader before that
+    /// leader knows; a partition that answers ListOffsets does.
+    pub fn end_offsets(&mut self, name: &str, partitions: u32) -> anyhow::Result<Vec<i64>> {
         let asked = (0..i32::try_from(partitions)?).map(|partition_index| ListOffsetsPartition {
             partition_index,
             timestamp: TIMESTAMP_LATEST,
@@ -123,8 +124,10 @@ impl Admin {
             let answer = self.call(&request, 6)?;
             let answered = answer.topics.iter().flat_map(|topic| &topic.partitions);
             let led = answered.filter(|partition| partition.error_code == ErrorCode::NONE);
-            if led.count() == partitions as usize {
-                return Ok(());
+            let mut ends: Vec<_> = led.map(|led| (led.partition_index, led.offset)).collect();
+            if ends.len() == partitions as usize {
+                ends.sort_unstable();
+                return Ok(ends.into_iter().map(|(_, end)| end).collect());
             }
             if begun.elapsed() > LEADERS_TIMEOUT {
                 bail!("topic {name} has partitions without a leader");
