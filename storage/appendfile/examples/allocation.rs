@@ -3,7 +3,11 @@
 //! `allocation DIRECTORY [WRITE_BYTES] [SYNCS] [AHEAD_BYTES]`.
 //!
 //! The figures behind the choice in `disk/real` are in docs/formats/append-file.md.
-#![allow(clippy::print_stdout, clippy::disallowed_methods)]
+#![expect(
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "a program that measures the real world"
+)]
 
 use std::fs::{File, OpenOptions};
 use std::io::Result;

@@ -101,6 +101,12 @@ impl AppendFile {
         result
     }
 
+    /// Reserves space up to `length` bytes of the file. The file is as good as before if this fails.
+    pub async fn reserve(&mut self, length: u64) -> Result<(), DiskError> {
+        self.check("reserve")?;
+        self.file.reserve(length).await
+    }
+
     /// The position at which the next frame will begin.
     #[must_use]
     pub fn position(&self) -> u64 {

@@ -108,6 +108,13 @@ pub trait WriteFile: Send + 'static {
     /// Makes everything written so far durable.
     fn sync(&mut self) -> BoxFuture<'_, Result<(), DiskError>>;
 
+    /// Reserves space up to `length` bytes of the file, as `create` did for its start. The file is as
+    /// good as before if this fails; a disk that cannot reserve says `Ok`.
+    fn reserve(&mut self, length: u64) -> BoxFuture<'_, Result<(), DiskError>> {
+        let _ = length;
+        Box::pin(std::future::ready(Ok(())))
+    }
+
     /// The position at which the next byte will be written.
     fn position(&self) -> u64;
 }

@@ -75,7 +75,7 @@ impl Root {
             .create_new(true)
             .open(&full)
             .map_err(|error| failed("create", path, &error))?;
-        if let Err(error) = reserve(&file, allocate_bytes) {
+        if let Err(error) = reserve(&file, 0, allocate_bytes) {
             let _ = fs::remove_file(&full);
             return Err(failed("create", path, &error));
         }
@@ -217,11 +217,11 @@ impl Disk for RealDisk {
 }
 
 /// Reserves space, on file systems that can; on others the file simply grows.
-fn reserve(file: &File, bytes: u64) -> io::Result<()> {
+fn reserve(file: &File, from: u64, bytes: u64) -> io::Result<()> {
     if bytes == 0 {
         return Ok(());
     }
-    match fallocate(file, FallocateFlags::empty(), 0, bytes) {
+    match fallocate(file, FallocateFlags::empty(), from, bytes) {
         Ok(()) | Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(()),
         Err(error) => Err(error.into()),
     }

@@ -1,3 +1,6 @@
+//! An append file lays out frames in order, and is closed for good after an error or an abandoned
+//! call.
+
 use super::*;
 use crate::scan::{ScanEnd, TailVerdict, scan_all};
 use crate::twin::{FaultyDisk, MemoryDisk, Toxic, ToxicKind, Toxics};

@@ -61,6 +61,11 @@ async fn reserved_space_reads_as_zeros(disk: &dyn Disk) {
     assert_eq!(reader.length().await.unwrap(), 3_000_003);
     assert_eq!(&reader.read(0, 5).await.unwrap()[..], b"abc\x07\x07");
     assert_eq!(&reader.read(2_999_999, 9).await.unwrap()[..], &[7; 4]);
+    file.reserve(1_000_000).await.unwrap();
+    assert_eq!(reader.length().await.unwrap(), 3_000_003);
+    file.reserve(4_000_000).await.unwrap();
+    assert_eq!(reader.length().await.unwrap(), 4_000_000);
+    assert_eq!(&reader.read(3_000_002, 3).await.unwrap()[..], b"\x07\0\0");
 }
 
 async fn many_parts_and_large_parts_are_written_whole(disk: &dyn Disk) {

@@ -1,3 +1,5 @@
+//! The format: its layout, its tails told apart, and no change to a frame that goes unnoticed.
+
 use bytes::Bytes;
 use proptest::prelude::*;
 

@@ -1,3 +1,6 @@
+//! What only the real disk does: its lock, zeros ahead, reads in place and beside, a reservation
+//! that fails.
+
 use bytes::Bytes;
 
 use super::*;

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tidemill_base::ports::BoxFuture;
 
-use super::Root;
 use super::io_error::failed;
+use super::{Root, reserve};
 use crate::disk::{DiskError, WriteFile};
 
 /// The most parts one system call takes (`IOV_MAX` on Linux).
@@ -93,6 +93,18 @@ impl WriteFile for RealWriteFile {
     fn sync(&mut self) -> BoxFuture<'_, Result<(), DiskError>> {
         Box::pin(async move {
             self.file.sync_data().map_err(|error| failed("sync", &self.path, &error))
+        })
+    }
+
+    fn reserve(&mut self, length: u64) -> BoxFuture<'_, Result<(), DiskError>> {
+        Box::pin(async move {
+            if length <= self.allocated_bytes {
+                return Ok(());
+            }
+            reserve(&self.file, self.allocated_bytes, length - self.allocated_bytes)
+                .map_err(|error| failed("reserve", &self.path, &error))?;
+            self.allocated_bytes = length;
+            Ok(())
         })
     }
 

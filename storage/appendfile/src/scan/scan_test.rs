@@ -1,3 +1,5 @@
+//! Scans over whole, damaged, cut and crashed files: what was synced is found, the rest is judged.
+
 use super::*;
 use crate::append_file::AppendFile;
 use crate::disk::Disk;

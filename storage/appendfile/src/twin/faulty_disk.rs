@@ -187,6 +187,10 @@ impl WriteFile for FaultyWriteFile {
         })
     }
 
+    fn reserve(&mut self, length: u64) -> BoxFuture<'_, Result<(), DiskError>> {
+        self.inner.reserve(length)
+    }
+
     fn position(&self) -> u64 {
         self.inner.position()
     }

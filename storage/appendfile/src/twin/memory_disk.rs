@@ -256,6 +256,18 @@ impl WriteFile for MemoryWriteFile {
         })
     }
 
+    fn reserve(&mut self, length: u64) -> BoxFuture<'_, Result<(), DiskError>> {
+        Box::pin(async move {
+            check_life(&self.disk, self.life, "reserve", &self.path)?;
+            let growth = length.saturating_sub(lock(&self.file).length());
+            if growth > 0 && self.disk.lock().free_bytes() < growth {
+                return Err(full("reserve", &self.path));
+            }
+            lock(&self.file).reserve(length);
+            Ok(())
+        })
+    }
+
     fn position(&self) -> u64 {
         self.position
     }

@@ -13,9 +13,9 @@ pub struct FileLogConfig {
     /// longer by one object's length. Default 512 MiB; less where a sixteenth of the free space is
     /// less, but at least 16 MiB.
     pub file_bytes_max: u64,
-    /// Space reserved when a file is created, so that a disk that fills up fails when a file is
-    /// created rather than in the middle of it. Default 64 MiB, which is also what a file
-    /// that was not closed properly may hold in vain.
+    /// Space reserved when a file is created, and again each time that it is used up: writing into
+    /// reserved space costs less, and a disk that fills up is noticed earlier. Default 64 MiB, which
+    /// is also what a file that was not closed properly may hold in vain until the next start.
     pub reserve_bytes: u64,
     /// Puts that may wait on one lane; more are refused as `Throttled`. Default 256.
     pub waiting_puts_max: usize,

@@ -1,3 +1,6 @@
+//! Rolling, failing, stuck and killed files of a lane: what was acknowledged is readable
+//! afterwards.
+
 use std::time::Duration;
 
 use tidemill_appendfile::twin::{FaultyDisk, MemoryDisk, Toxic, ToxicKind, Toxics};

@@ -9,7 +9,7 @@ use tidemill_base::twins::{self, Twin};
 use tidemill_base::{ErrorKind, FileId, Incarnation, LaneKey, Location, ObjectId};
 use tokio::sync::{mpsc, oneshot};
 
-use super::Shared;
+use super::{FileLogConfig, Shared};
 use crate::file_name::{append_file_identity, append_file_path};
 use crate::log_store::StoreError;
 
@@ -35,6 +35,20 @@ pub(super) struct LaneFiles {
 struct Current {
     id: FileId,
     file: AppendFile,
+    /// Up to here space was asked for, whether the disk had it or not.
+    reserved_up_to: u64,
+}
+
+impl Current {
+    /// Asks for the next stretch of space when the reserved one is used up. Writing into reserved
+    /// space costs the kernel less; without it the write itself finds out whether there is room.
+    async fn reserve_for(&mut self, bytes: u64, config: &FileLogConfig) {
+        let end = self.file.position() + bytes;
+        if end > self.reserved_up_to && config.reserve_bytes > 0 {
+            self.reserved_up_to = (end + config.reserve_bytes).min(config.file_bytes_max).max(end);
+            let _ = self.file.reserve(self.reserved_up_to).await;
+        }
+    }
 }
 
 impl Put {
@@ -146,7 +160,10 @@ impl LaneFiles {
         incarnation: Incarnation,
         puts: &[Put],
     ) -> Result<(FileId, Vec<FramePlace>), DiskError> {
-        let current = self.file_for(incarnation, puts.iter().map(Put::bytes).sum()).await?;
+        let bytes = puts.iter().map(Put::bytes).sum();
+        let shared = Arc::clone(&self.shared);
+        let current = self.file_for(incarnation, bytes).await?;
+        current.reserve_for(bytes, &shared.config).await;
         let frames: Vec<FrameParts<'_>> = puts
             .iter()
             .map(|put| {
@@ -194,7 +211,7 @@ impl LaneFiles {
         let mut reserve_bytes = self.shared.config.reserve_bytes;
         loop {
             let error = match AppendFile::create(disk, &path, &header, reserve_bytes).await {
-                Ok(file) => return Ok(Current { id, file }),
+                Ok(file) => return Ok(Current { id, file, reserved_up_to: reserve_bytes }),
                 Err(error) => error,
             };
             // Nothing refers to the file: what may lie there is not even a whole header.

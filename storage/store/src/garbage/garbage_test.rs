@@ -1,3 +1,5 @@
+//! Deletions reach the right store and every cache, and failures are named again.
+
 use tidemill_appendfile::twin::{MemoryDisk, Toxic, Toxics};
 use tidemill_base::ErrorKind;
 

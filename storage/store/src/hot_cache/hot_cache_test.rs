@@ -1,3 +1,5 @@
+//! Reads are answered whole from slices or not at all, within the budget.
+
 use super::*;
 use crate::testing::{lane, object};
 

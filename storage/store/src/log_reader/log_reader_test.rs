@@ -1,3 +1,5 @@
+//! Where reads are answered from, how many reach the store, and what damage does.
+
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 

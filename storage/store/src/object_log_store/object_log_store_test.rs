@@ -1,3 +1,5 @@
+//! Conditional puts, objects found again by name, and stores that are refused.
+
 use std::fmt;
 
 use futures::stream::BoxStream;

@@ -1,3 +1,5 @@
+//! Each toxic does what its name says, at its rate and target, over memory and over a real disk.
+
 use tokio::time::Instant;
 
 use super::*;

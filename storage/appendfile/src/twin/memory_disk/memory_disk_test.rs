@@ -1,3 +1,5 @@
+//! What a crash keeps and loses of a file, and that the same seed loses the same.
+
 use super::*;
 
 async fn written(disk: &MemoryDisk, bytes: usize, synced: usize) -> Box<dyn WriteFile> {

@@ -38,6 +38,10 @@ impl MemoryFile {
         self.length = self.length.max(self.bytes.len() as u64);
     }
 
+    pub(super) fn reserve(&mut self, length: u64) {
+        self.length = self.length.max(length);
+    }
+
     pub(super) fn read(&self, position: u64, length: usize, buffer: &mut BytesMut) {
         let end = self.length.min(position.saturating_add(length as u64));
         let start = position.min(end);

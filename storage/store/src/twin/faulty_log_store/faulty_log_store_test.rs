@@ -1,3 +1,5 @@
+//! Each toxic does what its name says.
+
 use std::sync::Arc;
 
 use object_store::memory::InMemory;
