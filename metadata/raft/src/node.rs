@@ -84,6 +84,7 @@ async fn run(
     let recovered = match opening::recover(&options, new_cluster, &ports).await {
         Ok(recovered) => recovered,
         Err(error) => {
+            drop(ports);
             // Nobody waits any more if the caller gave up.
             let _ = opened.send(Err(error));
             return;
@@ -120,6 +121,8 @@ async fn run(
     }
     shared.close();
     shared.hub.cut_off_all();
+    member.stop_saver().await;
+    // Whoever waits for the end may open the same files at once.
     drop(member);
     ended.send_replace(true);
 }

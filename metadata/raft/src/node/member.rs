@@ -444,6 +444,15 @@ impl Member {
     }
 }
 
+impl Member {
+    /// Waits until the saver has let go of the store. To be called last, when the member is closing.
+    pub(crate) async fn stop_saver(&mut self) {
+        let (no_more_jobs, _) = mpsc::channel(1);
+        self.saves.jobs = no_more_jobs;
+        while self.saves.done.recv().await.is_some() {}
+    }
+}
+
 /// The command of an entry: at hand if it was proposed here, else decoded.
 fn command_of(
     entry: &Entry,

@@ -58,7 +58,10 @@ pub(crate) async fn run_saver(
             metrics::set(&shared.metrics.save_us_last, took_us);
         }
         if done.send(saved).await.is_err() {
-            return;
+            break;
         }
     }
+    // The end of `done` says that the store is free.
+    drop(store);
+    drop(done);
 }
