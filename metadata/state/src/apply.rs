@@ -78,7 +78,7 @@ impl MetadataState {
     fn dispatch(&mut self, command: &Command, change: &mut Change) -> Result<Outcome, Refusal> {
         match command {
             Command::CommitObject(command) => self.commit_object(command, change),
-            Command::Condemn(command) => Ok(self.condemn(command)),
+            Command::Condemn(command) => self.condemn(command),
             Command::SealFile(command) => self.seal_file(command, change),
             Command::ForgetFiles(command) => Ok(self.forget_files(command)),
             Command::AdvanceLogStart(command) => Ok(self.advance_log_starts(command, change)),

@@ -23,7 +23,7 @@ pub use broker::{FenceBroker, Listener, RegisterBroker};
 pub use cluster::{AllocateProducerIds, RaiseFeatureLevel, StartIncarnation, Tick};
 pub use commit_object::CommitObject;
 pub use config::{AlterConfigs, ConfigChange, ConfigOperation, ConfigResource};
-pub use file::{Condemn, ForgetFiles, SealFile};
+pub use file::{Condemn, ForgetFiles, SEQUENCE_END, SealFile};
 pub use group::{ClaimGroup, CompleteGeneration, DeleteGroups, Generation, Member};
 pub use log::{AdvanceLogStart, FoldExtents, FoldRun, LogStartAdvance};
 pub use offsets::{CommitOffsets, Committer, DeleteOffsets, ExpireOffsets, OffsetCommit};

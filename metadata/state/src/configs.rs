@@ -115,8 +115,10 @@ pub enum ConfigError {
     },
 }
 
-/// The longest value of a config, in bytes.
-pub const VALUE_BYTES_MAX: usize = 8192;
+/// The longest value of a list, in bytes.
+pub const LIST_BYTES_MAX: usize = 1024;
+/// The longest value of any other config, in bytes.
+pub const VALUE_BYTES_MAX: usize = 64;
 
 impl Config {
     /// Checks a value.
@@ -128,8 +130,10 @@ impl Config {
             let value = value.chars().take(100).collect();
             Err(ConfigError::Value { name: self.name, value, because })
         };
-        if value.len() > VALUE_BYTES_MAX {
-            return refuse(format!("longer than {VALUE_BYTES_MAX} bytes"));
+        let bytes_max =
+            if self.kind == ConfigType::List { LIST_BYTES_MAX } else { VALUE_BYTES_MAX };
+        if value.len() > bytes_max {
+            return refuse(format!("longer than {bytes_max} bytes"));
         }
         match self.accepts {
             Accepts::Boolean if !["true", "false"].contains(&value) => {

@@ -10,7 +10,7 @@ use tidemill_base::{
 };
 
 use crate::codec::encoded;
-use crate::command::{Committer, Generation};
+use crate::command::{Committer, Generation, Member};
 use crate::refusal::Refusal;
 
 encoded! {
@@ -105,20 +105,37 @@ impl Group {
         self.generation.as_ref().map_or(GroupGeneration(-1), |generation| generation.generation)
     }
 
+    /// What the group without its offsets counts against the limit of groups, in bytes.
+    pub(crate) fn weight(name: &str, generation: Option<&Generation>) -> u64 {
+        let members = generation.map_or(0, Generation::weight);
+        (2 * name.len() + size_of::<Self>()) as u64 + members
+    }
+
     pub(crate) fn approximate_bytes(&self) -> usize {
-        let members: usize = self
-            .generation
-            .iter()
-            .flat_map(|generation| &generation.members)
-            .map(|member| {
-                200 + member.member_id.len()
-                    + member.client_id.len()
-                    + member.client_host.len()
-                    + member.subscription.len()
-                    + member.assignment.len()
-            })
-            .sum();
-        let offsets: usize = self.offsets.values().map(|offset| 120 + offset.metadata.len()).sum();
-        size_of::<Self>() + members + offsets
+        let members = self.generation.as_ref().map_or(0, Generation::weight);
+        let offsets: u64 = self.offsets.values().map(CommittedOffset::weight).sum();
+        size_of::<Self>() + (members + offsets) as usize
+    }
+}
+
+impl Generation {
+    fn weight(&self) -> u64 {
+        let member = |member: &Member| {
+            size_of::<Member>()
+                + member.member_id.len()
+                + member.instance_id.as_ref().map_or(0, String::len)
+                + member.client_id.len()
+                + member.client_host.len()
+                + member.subscription.len()
+                + member.assignment.len()
+        };
+        self.members.iter().map(member).sum::<usize>() as u64
+    }
+}
+
+impl CommittedOffset {
+    /// What it counts against the limit of groups, in bytes.
+    pub(crate) fn weight(&self) -> u64 {
+        (size_of::<Self>() + size_of::<(TopicId, PartitionIndex)>() + self.metadata.len()) as u64
     }
 }

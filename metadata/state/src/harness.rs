@@ -106,6 +106,7 @@ impl Harness {
         assert_eq!(restored.files.garbage, self.state.files.garbage);
         assert_eq!(restored.producer_entries, self.state.producer_entries);
         assert_eq!(restored.offsets, self.state.offsets);
+        assert_eq!(restored.group_bytes, self.state.group_bytes);
         for (here, there) in self.state.partitions.values().zip(restored.partitions.values()) {
             assert_eq!(here.log.bytes, there.log.bytes);
         }

@@ -28,6 +28,8 @@ encoded! {
         pub groups_max: u32,
         /// Committed offsets of all groups.
         pub offsets_max: u64,
+        /// Bytes of all groups: names, members, offsets with their metadata.
+        pub group_bytes_max: u64,
     }
 }
 
@@ -44,9 +46,10 @@ impl Default for Limits {
             topics_max: 100_000,
             partitions_max: 200_000,
             brokers_max: 10_000,
-            lanes_max: 100_000,
+            lanes_max: 16_384,
             groups_max: 100_000,
-            offsets_max: 4_000_000,
+            offsets_max: 1_000_000,
+            group_bytes_max: 256 << 20,
         }
     }
 }

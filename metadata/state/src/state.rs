@@ -74,6 +74,8 @@ pub struct MetadataState {
     pub(crate) producer_entries: u64,
     /// Committed offsets.
     pub(crate) offsets: u64,
+    /// What the groups and their offsets weigh.
+    pub(crate) group_bytes: u64,
     pub(crate) changed: Changed,
 }
 
@@ -133,6 +135,7 @@ impl MetadataState {
             groups: BTreeMap::new(),
             producer_entries: 0,
             offsets: 0,
+            group_bytes: 0,
             changed: Changed::default(),
         }
     }

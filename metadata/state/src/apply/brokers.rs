@@ -20,6 +20,9 @@ impl MetadataState {
         if command.broker.0 < 0 {
             return Err(Refusal::Malformed("a broker's id is never negative"));
         }
+        if !command.is_bounded() {
+            return Err(Refusal::Malformed("a registration with too many or too long addresses"));
+        }
         if command.feature_level_max < self.cluster.feature_level {
             return Err(Refusal::FeatureLevel);
         }

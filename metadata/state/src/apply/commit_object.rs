@@ -53,6 +53,9 @@ impl MetadataState {
         if !self.brokers.is_live(object.lane.broker, object.lane.epoch) {
             return Err(Refusal::BrokerFenced);
         }
+        if command.skips.len() > CommitObject::SKIPS_MAX {
+            return Err(Refusal::Malformed("more skips than one command may name"));
+        }
         let new_lane = Lane::default();
         let known = self.lanes.0.get(&object.lane);
         match judge_sequence(known.unwrap_or(&new_lane), command)? {

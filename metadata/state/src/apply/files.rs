@@ -4,19 +4,25 @@ use tidemill_base::{FileId, LaneId, LaneSequence};
 
 use super::Change;
 use super::commit_object::limit;
-use crate::command::{Condemn, ForgetFiles, SealFile};
+use crate::command::{Condemn, ForgetFiles, SEQUENCE_END, SealFile};
 use crate::outcome::Outcome;
 use crate::refusal::Refusal;
 use crate::state::MetadataState;
 
 impl MetadataState {
-    pub(super) fn condemn(&mut self, command: &Condemn) -> Outcome {
+    pub(super) fn condemn(&mut self, command: &Condemn) -> Result<Outcome, Refusal> {
+        if command.floor.0 >= SEQUENCE_END {
+            return Err(Refusal::Malformed("a floor lies below 2^63"));
+        }
         // The lanes of a registration that has ended are at the maximum already.
         if self.brokers.is_live(command.lane.broker, command.lane.epoch) {
+            let lanes = self.lanes.0.len() as u64;
+            let added = u64::from(!self.lanes.0.contains_key(&command.lane));
+            limit("lanes", lanes + added, self.cluster.limits.lanes_max.into())?;
             self.lanes.0.entry(command.lane).or_default().condemn(command.floor);
             self.changed.lanes.insert(command.lane);
         }
-        Outcome::Done
+        Ok(Outcome::Done)
     }
 
     pub(super) fn seal_file(

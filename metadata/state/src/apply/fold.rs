@@ -11,7 +11,7 @@ use tidemill_base::{LaneId, Location, Offset, TimestampMs};
 
 use super::Change;
 use super::commit_object::limit;
-use crate::command::{FoldExtents, FoldRun};
+use crate::command::{FoldExtents, FoldRun, SEQUENCE_END};
 use crate::entry::{Entry, Folded};
 use crate::event::Event;
 use crate::outcome::{FoldOutcome, Outcome};
@@ -48,7 +48,8 @@ impl MetadataState {
             && file.lane == id.lane
             && file.sequence == id.sequence.0
             && !file.is_append_file();
-        if id.lane.lane != LaneId::OBJECTS || !named || location.position != 0 {
+        let placed = location.position == 0 && id.sequence.0 < SEQUENCE_END;
+        if id.lane.lane != LaneId::OBJECTS || !named || !placed {
             return Err(Refusal::Malformed(
                 "an index object is an object of its writer's object lane",
             ));

@@ -8,7 +8,7 @@ use super::Change;
 use super::commit_object::limit;
 use crate::command::{ClaimGroup, CompleteGeneration, DeleteGroups};
 use crate::event::Event;
-use crate::groups::{Claim, Group};
+use crate::groups::{Claim, CommittedOffset, Group};
 use crate::outcome::Outcome;
 use crate::refusal::Refusal;
 use crate::state::MetadataState;
@@ -36,7 +36,11 @@ impl MetadataState {
                 return Err(Refusal::GroupHeld { broker: claim.broker, epoch: claim.broker_epoch });
             }
         } else {
-            limit("groups", self.groups.len() as u64 + 1, self.cluster.limits.groups_max.into())?;
+            let limits = &self.cluster.limits;
+            limit("groups", self.groups.len() as u64 + 1, limits.groups_max.into())?;
+            let bytes = self.group_bytes + Group::weight(name, None);
+            limit("bytes of groups", bytes, limits.group_bytes_max)?;
+            self.group_bytes = bytes;
         }
         let epoch = GroupEpoch(self.cluster.next_group_epoch);
         self.cluster.next_group_epoch += 1;
@@ -72,6 +76,13 @@ impl MetadataState {
         if generation.generation <= group.generation_number() && !amends {
             return Err(Refusal::OtherGeneration(generation.generation));
         }
+        let name = &command.group;
+        let bytes = self.group_bytes - Group::weight(name, group.generation.as_ref())
+            + Group::weight(name, Some(generation));
+        if !generation.members.is_empty() {
+            limit("bytes of groups", bytes, self.cluster.limits.group_bytes_max)?;
+        }
+        self.group_bytes = bytes;
         let was_empty = group.is_empty();
         group.generation = Some(generation.clone());
         group.empty_since = match (group.is_empty(), was_empty) {
@@ -99,6 +110,8 @@ impl MetadataState {
     pub(super) fn remove_group(&mut self, name: &str, change: &mut Change) {
         let Some(group) = self.groups.remove(name) else { return };
         self.offsets -= group.offsets.len() as u64;
+        let offsets: u64 = group.offsets.values().map(CommittedOffset::weight).sum();
+        self.group_bytes -= Group::weight(name, group.generation.as_ref()) + offsets;
         let keys: BTreeSet<_> = group.offsets.into_keys().collect();
         self.changed.offsets.entry(name.to_owned()).or_default().extend(keys);
         self.changed.groups.insert(name.to_owned());

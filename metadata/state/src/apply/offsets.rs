@@ -46,19 +46,21 @@ impl MetadataState {
         }
         let group = self.groups.get_mut(name).ok_or(Refusal::UnknownGroup)?;
         let key = (commit.topic, commit.partition);
-        if !group.offsets.contains_key(&key) {
-            limit("committed offsets", self.offsets + 1, self.cluster.limits.offsets_max)?;
-            self.offsets += 1;
-        }
-        group.offsets.insert(
-            key,
-            CommittedOffset {
-                offset: commit.offset,
-                leader_epoch: commit.leader_epoch,
-                metadata: commit.metadata.clone(),
-                committed_at: change.now(),
-            },
-        );
+        let offset = CommittedOffset {
+            offset: commit.offset,
+            leader_epoch: commit.leader_epoch,
+            metadata: commit.metadata.clone(),
+            committed_at: change.now(),
+        };
+        let (known, old_weight) =
+            group.offsets.get(&key).map_or((0, 0), |known| (1, known.weight()));
+        let (offsets, limits) = (self.offsets + 1 - known, &self.cluster.limits);
+        let bytes = self.group_bytes + offset.weight() - old_weight;
+        limit("committed offsets", offsets, limits.offsets_max)?;
+        limit("bytes of groups", bytes, limits.group_bytes_max)?;
+        self.offsets = offsets;
+        self.group_bytes = bytes;
+        group.offsets.insert(key, offset);
         self.changed.offset(name, key);
         Ok(())
     }
@@ -69,8 +71,9 @@ impl MetadataState {
         check_claim(group, command.epoch)?;
         let mut results = Vec::with_capacity(command.partitions.len());
         for key in &command.partitions {
-            if group.offsets.remove(key).is_some() {
+            if let Some(gone) = group.offsets.remove(key) {
                 self.offsets -= 1;
+                self.group_bytes -= gone.weight();
                 self.changed.offset(name, *key);
             }
             let topic = self.topics.get(key.0);
@@ -98,7 +101,7 @@ impl MetadataState {
                 .map(|(key, _)| *key)
                 .collect();
             for key in &expired {
-                group.offsets.remove(key);
+                self.group_bytes -= group.offsets.remove(key).map_or(0, |gone| gone.weight());
                 self.changed.offset(name, *key);
             }
             self.offsets -= expired.len() as u64;
@@ -116,7 +119,7 @@ impl MetadataState {
         for (name, group) in &mut self.groups {
             let keys: Vec<_> = group.offsets.range(all.clone()).map(|(key, _)| *key).collect();
             for key in keys {
-                group.offsets.remove(&key);
+                self.group_bytes -= group.offsets.remove(&key).map_or(0, |gone| gone.weight());
                 self.offsets -= 1;
                 self.changed.offset(name, key);
             }

@@ -38,3 +38,18 @@ encoded! {
         pub epoch: BrokerEpoch,
     }
 }
+
+impl RegisterBroker {
+    /// The most listeners of one broker.
+    pub const LISTENERS_MAX: usize = 16;
+    /// The longest name, host, zone or address, in bytes.
+    pub const TEXT_BYTES_MAX: usize = 255;
+
+    /// Whether it stays within those bounds.
+    pub(crate) fn is_bounded(&self) -> bool {
+        let listeners = self.listeners.iter().flat_map(|known| [&known.name, &known.host]);
+        let mut texts = listeners.chain(&self.zone).chain(&self.http_address);
+        self.listeners.len() <= Self::LISTENERS_MAX
+            && texts.all(|text| text.len() <= Self::TEXT_BYTES_MAX)
+    }
+}

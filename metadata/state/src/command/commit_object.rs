@@ -24,6 +24,11 @@ encoded! {
     }
 }
 
+impl CommitObject {
+    /// The most skips that one command names.
+    pub const SKIPS_MAX: usize = 4096;
+}
+
 /// The batch begins where the one before it in the command ends (the first: at 0), so that its
 /// position is left out.
 const FOLLOWS: u8 = 1;

@@ -4,13 +4,17 @@ use tidemill_base::{FileId, LaneKey, LaneSequence};
 
 use crate::codec::encoded;
 
+/// Sequences of floors and of objects in object lanes stay below this, so that there is always a
+/// next one.
+pub const SEQUENCE_END: u64 = 1 << 63;
+
 encoded! {
     /// Refuses for ever every reference of a lane at or below a floor, so that the objects below
     /// it that are not committed may be deleted.
     pub struct Condemn {
         /// The lane; [`LaneId::OBJECTS`](tidemill_base::LaneId::OBJECTS) for a writer's object lane.
         pub lane: LaneKey,
-        /// The floor. A lower one than the present changes nothing.
+        /// The floor, below [`SEQUENCE_END`]. A lower one than the present changes nothing.
         pub floor: LaneSequence,
     }
 

@@ -46,8 +46,9 @@ fn what_is_not_supported_is_refused_by_name() {
         ("min.cleanable.dirty.ratio", "NaN"),
         ("message.timestamp.type", "createtime"),
         ("preallocate", "yes"),
+        ("segment.ms", &format!("{:65}", 5)),
         ("tidemill.validate", "none"),
-        ("leader.replication.throttled.replicas", &"x".repeat(VALUE_BYTES_MAX + 1)),
+        ("leader.replication.throttled.replicas", &"x".repeat(LIST_BYTES_MAX + 1)),
     ] {
         let config = topic_config(name).expect("it exists");
         assert!(matches!(config.check(value), Err(ConfigError::Value { .. })), "{name}={value}");

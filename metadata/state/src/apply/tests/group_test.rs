@@ -11,6 +11,7 @@ use crate::command::{
 };
 use crate::event::Event;
 use crate::harness::{BROKER, Harness};
+use crate::limits::Limits;
 use crate::outcome::Outcome;
 use crate::plan::offsets;
 use crate::refusal::Refusal;
@@ -270,6 +271,32 @@ fn offsets_expire_when_the_group_has_been_empty_for_long() {
     cluster.now.0 += 600;
     assert_eq!(cluster.apply(expire()), Outcome::Expired(1));
     assert!(cluster.state.group("g").is_none(), "nothing is left of it");
+}
+
+#[test]
+fn groups_are_bounded_in_number_and_bytes() {
+    let limits = Limits { groups_max: 2, group_bytes_max: 4_000, ..Limits::default() };
+    let mut cluster = Harness::with_limits(limits);
+    cluster.topic("t", 2);
+    let epoch = claimed(&mut cluster);
+    let other =
+        |name: &str| ClaimGroup { group: name.to_owned(), broker: BROKER, epoch: BrokerEpoch(1) };
+    let too_long = cluster.apply(other(&"x".repeat(2_000)));
+    let full = |what, max| Outcome::Refused(Refusal::Limit { what, max });
+    assert_eq!(too_long, full("bytes of groups", 4_000));
+    assert!(matches!(cluster.apply(other("h")), Outcome::Claimed { .. }));
+    assert_eq!(cluster.apply(other("i")), full("groups", 2));
+    let name = "m".repeat(4_000);
+    assert_eq!(complete(&mut cluster, epoch, 1, &[&name]), full("bytes of groups", 4_000));
+    let mut long = offset(&cluster, 0, 1);
+    long.metadata = "x".repeat(4_000);
+    let offsets = vec![offset(&cluster, 0, 1), long];
+    let refused = Err(Refusal::Limit { what: "bytes of groups", max: 4_000 });
+    assert_eq!(commit(&mut cluster, epoch, None, offsets), Outcome::Offsets(vec![Ok(()), refused]));
+    complete(&mut cluster, epoch, 1, &["m"]);
+    complete(&mut cluster, epoch, 2, &[]);
+    cluster.apply(DeleteGroups { groups: vec!["g".to_owned(), "h".to_owned()] });
+    assert_eq!(cluster.state.group_bytes, 0);
 }
 
 #[cfg(feature = "twins")]

@@ -2,7 +2,7 @@
 
 use tidemill_base::{BrokerEpoch, BrokerId, Incarnation, LaneId, LaneKey, LaneSequence};
 
-use crate::command::{CommitObject, Condemn, FenceBroker};
+use crate::command::{CommitObject, Condemn, FenceBroker, SEQUENCE_END};
 use crate::event::Event;
 use crate::harness::{BROKER, Harness, batch};
 use crate::outcome::Outcome;
@@ -97,6 +97,21 @@ fn a_condemned_commit_is_refused_for_ever_and_a_recorded_one_is_not() {
         assert_eq!(outcome, Outcome::Refused(Refusal::Condemned));
     }
     assert!(matches!(cluster.apply(objects[3].clone()), Outcome::Object(_)), "the floor is passed");
+}
+
+#[test]
+fn a_lane_always_has_a_next_sequence() {
+    let mut cluster = Harness::new();
+    let lane = cluster.lane;
+    for floor in [SEQUENCE_END, u64::MAX] {
+        let outcome = cluster.apply(Condemn { lane, floor: LaneSequence(floor) });
+        assert!(matches!(outcome, Outcome::Refused(Refusal::Malformed(_))));
+    }
+    let floor = LaneSequence(SEQUENCE_END - 1);
+    assert_eq!(cluster.apply(Condemn { lane, floor }), Outcome::Done);
+    cluster.sequence = SEQUENCE_END;
+    let object = cluster.next_object(vec![]);
+    assert_eq!(cluster.apply(object), gap(SEQUENCE_END));
 }
 
 #[test]
