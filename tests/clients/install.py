@@ -117,7 +117,11 @@ def unpack_kcat(target):
         return str(program)
     target.mkdir(exist_ok=True)
     try:
-        wanted = ["kcat", *missing_libraries()]
+        try:
+            wanted = ["kcat", *missing_libraries()]
+        except subprocess.CalledProcessError:  # A new machine has no package lists yet.
+            run(["apt-get", "update", "-q"])
+            wanted = ["kcat", *missing_libraries()]
         run(["apt-get", "download", *wanted], cwd=target)
     except subprocess.CalledProcessError as error:
         raise Missing(f"kcat is not on PATH and its packages cannot be had: {error}") from error
