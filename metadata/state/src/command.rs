@@ -2,7 +2,7 @@
 //!
 //! - A command names everything it depends on; apply reads no clock, no random number, no object.
 //! - Encoding: kind (u8), version (u8), proposed time (i64), then the fields in the order of their
-//!   declaration (see [`codec`](crate::codec)). Kinds are never renumbered, a released version's
+//!   declaration, little-endian (docs/formats/metadata-commands.md). Kinds are never renumbered, a released version's
 //!   layout never changes; `fixtures/` holds one encoding of each for ever.
 //! - No encoding exceeds [`Command::BYTES_MAX`].
 
