@@ -13,6 +13,7 @@ use tidemill_storage_store::LogWriter;
 use uuid::Uuid;
 
 use crate::authorization::{Authorizer, Operation, Principal, Resource};
+use crate::groups::Groups;
 use crate::log_reads::LogReads;
 use crate::node::NodeConfig;
 use crate::producer_ids::ProducerIds;
@@ -43,6 +44,8 @@ pub struct Broker {
     pub lanes: Vec<LogWriter>,
     /// Where records come from.
     pub reads: LogReads,
+    /// The groups it coordinates.
+    pub groups: Arc<Groups>,
     /// Its incremental fetch sessions.
     pub fetch_sessions: Mutex<FetchSessions>,
     /// Its block of producer ids.

@@ -1,6 +1,8 @@
 //! The cluster's defaults as a broker sees them: altered, else given at the start, else built in.
 
+use tidemill_broker_logic::groups::GroupLimits;
 use tidemill_metadata_state::configs::ClusterConfig;
+use tidemill_metadata_state::offsets;
 
 use crate::broker::Broker;
 
@@ -22,6 +24,50 @@ impl Broker {
     pub(crate) fn replication_factor_default(&self) -> i16 {
         let given = || self.config.startup_number("default.replication.factor")?.try_into().ok();
         self.altered(|cluster| cluster.replication_factor_default).or_else(given).unwrap_or(1)
+    }
+
+    /// How long committed offsets are kept once a group has no members, in milliseconds.
+    pub(crate) fn offsets_retention_ms(&self) -> i64 {
+        let given = || Some(self.config.startup_number("offsets.retention.minutes")? * 60_000);
+        self.altered(|cluster| cluster.offsets_retention_ms)
+            .or_else(given)
+            .unwrap_or(offsets::RETENTION_MS)
+    }
+
+    /// The limits of groups. A group has no more members than a record of its generation holds,
+    /// whatever `group.max.size` says.
+    pub(crate) fn group_limits(&self) -> GroupLimits {
+        let built_in = GroupLimits::default();
+        let int = |altered: Option<i32>, name, built_in| {
+            let given = || self.config.startup_number(name)?.try_into().ok();
+            altered.or_else(given).unwrap_or(built_in)
+        };
+        let projection = self.view.projection();
+        let cluster = projection.cluster_config();
+        let members_max = cluster.group_members_max.map(u64::from).or_else(|| {
+            self.config.startup_number("group.max.size").and_then(|max| max.try_into().ok())
+        });
+        GroupLimits {
+            session_timeout_min_ms: int(
+                cluster.group_session_timeout_min_ms,
+                "group.min.session.timeout.ms",
+                built_in.session_timeout_min_ms,
+            ),
+            session_timeout_max_ms: int(
+                cluster.group_session_timeout_max_ms,
+                "group.max.session.timeout.ms",
+                built_in.session_timeout_max_ms,
+            ),
+            initial_rebalance_delay_ms: int(
+                cluster.group_initial_rebalance_delay_ms,
+                "group.initial.rebalance.delay.ms",
+                built_in.initial_rebalance_delay_ms,
+            ),
+            members_max: members_max
+                .and_then(|max| usize::try_from(max).ok())
+                .map_or(built_in.members_max, |max| max.min(built_in.members_max)),
+            ..built_in
+        }
     }
 
     /// The cluster's id as Kafka writes it: URL-safe base64 of its 16 bytes, without padding.

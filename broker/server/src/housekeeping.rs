@@ -14,6 +14,7 @@ use tidemill_metadata_state::command::Tick;
 use tidemill_storage_store::GarbageCollector;
 
 use crate::broker::Broker;
+use crate::groups;
 use crate::node::NodePorts;
 use folding::Folding;
 
@@ -47,6 +48,7 @@ async fn rounds(
             continue;
         }
         folding.run(&broker).await;
+        groups::upkeep::run(&broker).await;
         if broker.metadata.time_stands_still() {
             continue;
         }

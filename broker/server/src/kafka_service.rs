@@ -109,6 +109,24 @@ impl KafkaConnection {
             ApiKey::ApiVersions => self.later(header, reader, h::api_versions::handle),
             ApiKey::CreateTopics => self.later(header, reader, h::create_topics::handle),
             ApiKey::InitProducerId => self.later(header, reader, h::init_producer_id::handle),
+            _ => self.handle_group(api, header, reader),
+        }
+    }
+
+    fn handle_group(&self, api: ApiKey, header: RequestHeader, reader: Reader) -> Dispatched {
+        use handlers as h;
+        match api {
+            ApiKey::FindCoordinator => self.later(header, reader, h::find_coordinator::handle),
+            ApiKey::JoinGroup => self.later(header, reader, h::join_group::handle),
+            ApiKey::SyncGroup => self.later(header, reader, h::sync_group::handle),
+            ApiKey::Heartbeat => self.later(header, reader, h::heartbeat::handle),
+            ApiKey::LeaveGroup => self.later(header, reader, h::leave_group::handle),
+            ApiKey::OffsetCommit => self.later(header, reader, h::offset_commit::handle),
+            ApiKey::OffsetFetch => self.later(header, reader, h::offset_fetch::handle),
+            ApiKey::OffsetDelete => self.later(header, reader, h::offset_delete::handle),
+            ApiKey::DescribeGroups => self.later(header, reader, h::describe_groups::handle),
+            ApiKey::ListGroups => self.later(header, reader, h::list_groups::handle),
+            ApiKey::DeleteGroups => self.later(header, reader, h::delete_groups::handle),
             _ => self.handle_admin(api, header, reader),
         }
     }

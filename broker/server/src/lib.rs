@@ -11,6 +11,7 @@ pub mod budget;
 mod byte_cache;
 pub mod commits;
 pub mod config_entries;
+pub mod groups;
 mod handlers;
 mod housekeeping;
 pub mod kafka_service;

@@ -30,6 +30,7 @@ use crate::authorization::AllowAll;
 use crate::broker::Broker;
 use crate::budget::Budget;
 use crate::commits::MetadataCommits;
+use crate::groups::Groups;
 use crate::housekeeping;
 use crate::kafka_service::KafkaService;
 use crate::listener::{self, ListenerCounters};
@@ -51,6 +52,9 @@ const DRAIN_MAX: Duration = Duration::from_secs(10);
 /// The feature level of this build.
 const FEATURE_LEVEL: u16 = 1;
 
+/// Puts something between the lanes and the metadata.
+pub type WrapCommits = Arc<dyn Fn(Arc<dyn Commits>) -> Arc<dyn Commits> + Send + Sync>;
+
 /// What the outside world gives to a node.
 #[derive(Clone)]
 pub struct NodePorts {
@@ -68,6 +72,9 @@ pub struct NodePorts {
     pub clock: SharedClock,
     /// Starts tasks.
     pub spawn: SharedSpawn,
+    /// Wraps the way from the lanes to the metadata, for simulations that lose its messages; `None`
+    /// in production.
+    pub wrap_commits: Option<WrapCommits>,
     /// Makes ids unique: drawn from the operating system's randomness, or from a simulation's seed.
     pub seed: u128,
 }
@@ -171,6 +178,8 @@ impl Node {
             config.fetch_session_partitions_max,
             random_ids.positive_i32(),
         );
+        let groups =
+            Groups::start(metadata.clone(), config.broker_id, epoch, Arc::clone(&ports.spawn));
         let broker = Arc::new(Broker {
             id: config.broker_id,
             epoch,
@@ -180,6 +189,7 @@ impl Node {
             reads: LogReads::new(Arc::clone(&view), bytes),
             view,
             lanes,
+            groups,
             fetch_sessions: Mutex::new(sessions),
             producer_ids: ProducerIds::default(),
             random_ids,
@@ -252,6 +262,7 @@ impl Node {
     pub async fn drain(self) {
         // No receiver is left if the listener has ended; then there is nothing to tell.
         let _ = self.closing.send(true);
+        self.broker.groups.close();
         let deadline = tokio::time::Instant::now() + DRAIN_MAX;
         let open = &self.counters.listener.open;
         while open.load(Ordering::Relaxed) > 0 && tokio::time::Instant::now() < deadline {
@@ -323,7 +334,10 @@ fn start_lanes(
     counters: &Counters,
 ) -> Vec<LogWriter> {
     let incarnation = metadata.with_state(tidemill_metadata_state::MetadataState::incarnation);
-    let commits: Arc<dyn Commits> = Arc::new(MetadataCommits::new(metadata.clone()));
+    let mut commits: Arc<dyn Commits> = Arc::new(MetadataCommits::new(metadata.clone()));
+    if let Some(wrap) = &ports.wrap_commits {
+        commits = wrap(commits);
+    }
     let lane = |lane| {
         let (writer, task) = LogWriter::new(WriterParts {
             lane: LaneKey { broker: config.broker_id, epoch, lane: LaneId(lane) },

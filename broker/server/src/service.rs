@@ -15,7 +15,7 @@ pub trait Service: Send + Sync + 'static {
 }
 
 /// Answers the frames of one connection.
-pub trait ServiceConnection: Send {
+pub trait ServiceConnection: Send + Sync {
     /// Takes one frame, without its length. Produce requests are admitted before this returns, so
     /// that those of one connection keep their order; other work starts when the answer is awaited.
     fn dispatch(&mut self, frame: Bytes) -> Dispatched;

@@ -81,6 +81,8 @@ pub struct WriterCounters {
     pub skips: AtomicU64,
     /// Proposals answered with a gap.
     pub gaps: AtomicU64,
+    /// Proposals that the metadata was already past: must stay 0, or the two have lost step.
+    pub out_of_step: AtomicU64,
     /// Proposals whose answer was lost and asked for again.
     pub ambiguous: AtomicU64,
     /// Microseconds from seal to durable, summed over objects.

@@ -3,14 +3,18 @@
 //! Invariants:
 //! - An idle connection holds no buffer.
 //! - Memory grows with bytes received, not with the length that a frame claims.
-//! - Frames are slices of the buffer they arrived in: nothing is copied but the begun frame when
-//!   a buffer is full.
+//! - Frames are slices of the buffer they arrived in, so that record bytes are not copied. A slice
+//!   keeps its whole buffer alive for as long as the records are cached; so a frame that is small
+//!   beside its buffer is copied out instead, and no slice keeps more than
+//!   [`BUFFER_PER_FRAME_MAX`] times its own length.
 
 use bytes::{Buf, Bytes, BytesMut};
 
 /// What one read asks for at first, and at most.
 const READ_BYTES_MIN: usize = 16 << 10;
-const READ_BYTES_MAX: usize = 512 << 10;
+const READ_BYTES_MAX: usize = 64 << 10;
+/// How much larger than a frame the buffer may be that it keeps alive.
+const BUFFER_PER_FRAME_MAX: usize = 8;
 /// A frame up to this length gets its whole buffer at once.
 const EAGER_FRAME_BYTES_MAX: usize = 1 << 20;
 
@@ -29,13 +33,16 @@ pub(crate) enum FrameError {
 #[derive(Debug)]
 pub(crate) struct Frames {
     buffer: BytesMut,
+    /// The size of the allocation behind `buffer`.
+    allocated: usize,
     read_bytes: usize,
     request_bytes_max: u32,
 }
 
 impl Frames {
     pub(crate) fn new(request_bytes_max: u32) -> Self {
-        Self { buffer: BytesMut::new(), read_bytes: READ_BYTES_MIN, request_bytes_max }
+        let buffer = BytesMut::new();
+        Self { buffer, allocated: 0, read_bytes: READ_BYTES_MIN, request_bytes_max }
     }
 
     /// The next whole frame, without its length.
@@ -45,6 +52,11 @@ impl Frames {
             return Ok(None);
         }
         self.buffer.advance(4);
+        if length * BUFFER_PER_FRAME_MAX < self.allocated {
+            let frame = Bytes::copy_from_slice(&self.buffer[..length]);
+            self.buffer.advance(length);
+            return Ok(Some(frame));
+        }
         Ok(Some(self.buffer.split_to(length).freeze()))
     }
 
@@ -63,6 +75,7 @@ impl Frames {
         let wanted = missing.min(step).max(self.read_bytes);
         if self.buffer.capacity() - self.buffer.len() < missing.min(step).max(READ_BYTES_MIN / 4) {
             self.buffer.reserve(wanted);
+            self.allocated = self.buffer.capacity();
         }
         Ok(&mut self.buffer)
     }
@@ -80,6 +93,7 @@ impl Frames {
     pub(crate) fn release(&mut self) {
         if self.buffer.is_empty() {
             self.buffer = BytesMut::new();
+            self.allocated = 0;
         }
     }
 

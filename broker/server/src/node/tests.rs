@@ -80,6 +80,7 @@ impl Client {
         let ports = NodePorts {
             objects: Arc::new(objects),
             space: None,
+            wrap_commits: None,
             log_store: Arc::new(log_store.await.unwrap()),
             meta_disk: disk,
             state_store: Arc::new(disks.store.clone()),

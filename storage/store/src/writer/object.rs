@@ -52,13 +52,7 @@ impl FlyingObject {
             routes.push(route);
         }
         let encoded = builder.finish();
-        Self {
-            parts: encoded.parts,
-            facts: encoded.facts,
-            length: encoded.length,
-            routes,
-            waiters,
-        }
+        Self { parts: encoded.parts, facts: encoded.facts, length: encoded.length, routes, waiters }
     }
 
     /// Each batch's bytes with its position in the object, for the hot cache.
@@ -70,8 +64,11 @@ impl FlyingObject {
 
     /// Hands each submission its answers, in the order of its batches.
     pub(crate) fn answer(self, answers: &[BatchAnswer]) {
-        let mut by_submission: Vec<Vec<BatchAnswer>> =
-            self.waiters.iter().map(|waiter| vec![BatchAnswer::Ambiguous; waiter.batches]).collect();
+        let mut by_submission: Vec<Vec<BatchAnswer>> = self
+            .waiters
+            .iter()
+            .map(|waiter| vec![BatchAnswer::Ambiguous; waiter.batches])
+            .collect();
         for (route, answer) in self.routes.iter().zip(answers) {
             by_submission[route.submission as usize][route.batch as usize] = *answer;
         }

@@ -135,6 +135,10 @@ impl Pipeline {
             Ended::Commit(sequence, since, answer) => {
                 WriterCounters::add(&counters.commit_micros, since.elapsed().as_micros() as u64);
                 match &answer {
+                    CommitAnswer::Gap { expected } if *expected > sequence => {
+                        WriterCounters::add(&counters.out_of_step, 1);
+                        tracing::error!(lane = %self.parts.lane, %sequence, %expected, "out of step");
+                    }
                     CommitAnswer::Gap { .. } => WriterCounters::add(&counters.gaps, 1),
                     CommitAnswer::Ambiguous => WriterCounters::add(&counters.ambiguous, 1),
                     _ => {}
@@ -218,8 +222,7 @@ impl Pipeline {
             batches: object.facts.clone(),
         });
         let since = Instant::now();
-        self.under_way
-            .push(Box::pin(async move { Ended::Commit(sequence, since, answer.await) }));
+        self.under_way.push(Box::pin(async move { Ended::Commit(sequence, since, answer.await) }));
     }
 
     fn answer(&mut self, sequence: LaneSequence, answers: &[BatchAnswer]) {
