@@ -1,1 +1,12 @@
-//! End-to-end suites against real processes and real clients.
+//! End-to-end suites against real processes, and the driver of the fuzz targets.
+//!
+//! Each suite is a program of `src/bin` with its parts in a module here. All chance follows from a seed
+//! that is printed.
+//!
+//! Read in this order: [`report`], [`chance`], [`fuzz`].
+
+pub mod chance;
+pub mod fuzz;
+pub mod memory;
+pub mod report;
+pub mod workspace;

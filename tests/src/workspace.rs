@@ -1,0 +1,25 @@
+//! Places in the checkout.
+
+use std::path::{Path, PathBuf};
+
+/// The root of the checkout that this program was built from.
+#[must_use]
+pub fn root() -> PathBuf {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
+    tests.parent().unwrap_or(tests).to_owned()
+}
+
+/// The folder of build results.
+#[must_use]
+pub fn target() -> PathBuf {
+    match std::env::var_os("CARGO_TARGET_DIR") {
+        Some(target) => root().join(target),
+        None => root().join("target"),
+    }
+}
+
+/// `path` as seen from the root, for messages.
+#[must_use]
+pub fn shown(path: &Path) -> String {
+    path.strip_prefix(root()).unwrap_or(path).display().to_string()
+}
