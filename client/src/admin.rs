@@ -1,12 +1,20 @@
-//! Administration: topics, partitions, configs, groups, offsets, brokers.
+//! Administration: topics, configs, records, groups, offsets, brokers.
 //!
 //! Every call asks the broker that can answer, tries again what certainly did not happen until the
 //! client's `api_timeout_ms` is over, and answers each item by itself.
 
+mod answer;
 mod brokers;
+mod configs;
+mod groups;
+mod offsets;
+mod records;
 mod topics;
 
 pub use brokers::ClusterDescription;
+pub use configs::{ConfigChange, ConfigEntry, ConfigResource, ConfigSource};
+pub use groups::{GroupDescription, GroupListing, MemberDescription};
+pub use records::DeletedRecords;
 pub use topics::{CreatedTopic, NewTopic};
 
 use crate::cluster::Cluster;

@@ -3,13 +3,14 @@
 //! What is read, from where and what came is pure; [`Consumer`] asks brokers and waits.
 //!
 //! Read in this order: [`record`], [`config`], `unpack`, `buffer`, `assignment`, `fetch`,
-//! [`consumer`].
+//! [`consumer`], `grouping`.
 
 mod assignment;
 mod buffer;
 pub mod config;
 pub mod consumer;
 mod fetch;
+mod grouping;
 pub mod record;
 mod unpack;
 

@@ -29,10 +29,12 @@ pub mod topic_partition;
 pub use admin::Admin;
 pub use client::Client;
 pub use cluster::metadata::{BrokerNode, PartitionMetadata, TopicMetadata};
+pub use cluster::offsets::{ListedOffset, ListedOffsets, OffsetSpec};
 pub use config::ClientConfig;
 pub use consume::{AutoOffsetReset, Consumer, ConsumerConfig, ConsumerRecord, IsolationLevel};
 pub use environment::Environment;
 pub use error::{Error, Result};
+pub use group::{Assignor, CommittedOffset, Offsets, RebalanceListener};
 pub use header::Header;
 pub use produce::{Acks, Delivery, Producer, ProducerConfig, Record, RecordMetadata};
 pub use tidemill_base::{

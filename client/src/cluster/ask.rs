@@ -60,6 +60,9 @@ impl Cluster {
                 Err(error) => error,
             };
             let moved = error.code() == Some(ErrorCode::NOT_CONTROLLER);
+            if let Target::Coordinator(group) = target {
+                self.forget_coordinator(group);
+            }
             retries.pause(error).await?;
             if moved || matches!(target, Target::Broker(_)) {
                 // If this fails, the next attempt says why.
@@ -68,11 +71,22 @@ impl Cluster {
         }
     }
 
-    /// The broker that coordinates a group.
+    /// The broker that coordinates a group, as last found.
     ///
     /// # Errors
-    /// `Retry` if there is none at the moment, `Denied`.
-    pub(crate) async fn find_coordinator(&self, group: &str) -> Result<BrokerNode> {
+    /// Those of finding it.
+    pub(crate) async fn coordinator(&self, group: &str) -> Result<BrokerNode> {
+        if let Some(known) = self.known_coordinator(group) {
+            return Ok(known);
+        }
+        let found = self.find_coordinator(group).await?;
+        self.remember_coordinator(group, found.clone());
+        Ok(found)
+    }
+
+    /// Asks any broker which broker coordinates a group: `Retry` if there is none at the moment,
+    /// `Denied`.
+    async fn find_coordinator(&self, group: &str) -> Result<BrokerNode> {
         let connection = self.any().await?;
         let request = FindCoordinatorRequest {
             key: group.into(),
@@ -101,7 +115,7 @@ impl Cluster {
             Target::Any => self.any().await,
             Target::Broker(broker) => self.broker(broker, Role::Control).await,
             Target::Coordinator(group) => {
-                let node = self.find_coordinator(group).await?;
+                let node = self.coordinator(group).await?;
                 let peer = format!("broker {} ({})", node.id, node.endpoint);
                 self.connect(&node.endpoint, Role::Control, peer).await
             }

@@ -3,7 +3,7 @@
 //! Each producer, consumer and admin has one. Metadata is refreshed one request at a time; who
 //! waits for the same refresh shares it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use crate::backoff::Backoff;
 use crate::cluster::endpoint::Endpoint;
-use crate::cluster::metadata::{Metadata, TopicMetadata};
+use crate::cluster::metadata::{BrokerNode, Metadata, TopicMetadata};
 use crate::cluster::retries::Retries;
 use crate::cluster::routes::{Role, Routes};
 use crate::config::ClientConfig;
@@ -29,6 +29,9 @@ use crate::topic_partition::TopicPartition;
 
 /// The first version of Metadata in which a topic is not created by asking for it.
 const NO_AUTO_CREATE_FROM: i16 = 4;
+
+/// How many coordinators are remembered; beyond, the first by name is forgotten.
+const COORDINATORS_MAX: usize = 1_000;
 
 /// Which topics to ask for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,6 +53,8 @@ struct Shared {
     bootstrap: Vec<Endpoint>,
     metadata: Mutex<Known>,
     refreshing: tokio::sync::Mutex<()>,
+    /// At most [`COORDINATORS_MAX`].
+    coordinators: Mutex<BTreeMap<String, BrokerNode>>,
     routes: Routes,
     prng: Arc<Mutex<Prng>>,
 }
@@ -71,6 +76,7 @@ impl Cluster {
             bootstrap,
             metadata: Mutex::new(Known { metadata: Arc::default(), read_at: None }),
             refreshing: tokio::sync::Mutex::new(()),
+            coordinators: Mutex::new(BTreeMap::new()),
             routes,
             prng,
         })))
@@ -202,6 +208,24 @@ impl Cluster {
         if known.metadata.topics.contains_key(topic) {
             known.metadata = Arc::new(known.metadata.without(topic));
         }
+    }
+
+    /// The coordinator of a group, as last remembered.
+    pub(crate) fn known_coordinator(&self, group: &str) -> Option<BrokerNode> {
+        self.0.coordinators.lock().get(group).cloned()
+    }
+
+    pub(crate) fn remember_coordinator(&self, group: &str, node: BrokerNode) {
+        let mut coordinators = self.0.coordinators.lock();
+        if coordinators.len() >= COORDINATORS_MAX {
+            coordinators.pop_first();
+        }
+        coordinators.insert(group.to_owned(), node);
+    }
+
+    /// Forgets a coordinator that turned out not to be one.
+    pub(crate) fn forget_coordinator(&self, group: &str) {
+        self.0.coordinators.lock().remove(group);
     }
 
     /// A connection to a broker.

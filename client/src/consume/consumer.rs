@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::stream::{FuturesUnordered, StreamExt};
+use tidemill_base::ports::BoxFuture;
 use tidemill_base::{BrokerId, ErrorKind, Offset};
 use tidemill_kafka::Request;
 use tidemill_kafka::messages::fetch::{FetchRequest, FetchResponse};
@@ -21,9 +22,12 @@ use crate::cluster::{Cluster, Role, Topics, topics_of};
 use crate::consume::assignment::{Assignment, FetchPart, FetchVerdict, Place};
 use crate::consume::config::ConsumerConfig;
 use crate::consume::fetch;
+use crate::consume::grouping::Rebalance;
 use crate::consume::record::ConsumerRecord;
 use crate::environment::Environment;
 use crate::error::{Error, Result};
+use crate::group::listener::RebalanceListener;
+use crate::group::member::{GroupEvent, MemberHandle};
 use crate::prng::Prng;
 use crate::topic_partition::TopicPartition;
 
@@ -42,9 +46,18 @@ struct Fetch {
 /// Work goes on only while [`Consumer::poll`] runs, apart from answers to fetches that were sent,
 /// which arrive in the background. Every method may be cancelled.
 pub struct Consumer {
-    cluster: Cluster,
-    config: ConsumerConfig,
-    assignment: Assignment,
+    pub(super) cluster: Cluster,
+    pub(super) environment: Environment,
+    pub(super) config: ConsumerConfig,
+    pub(super) assignment: Assignment,
+    pub(super) member: Option<MemberHandle>,
+    pub(super) subscribed: Vec<Arc<str>>,
+    pub(super) listener: Option<Box<dyn RebalanceListener>>,
+    /// What the group has told and is not carried out yet.
+    pub(super) rebalance: Option<Rebalance>,
+    /// A commit that is on its way.
+    pub(super) committing: Option<BoxFuture<'static, Result<()>>>,
+    pub(super) committed_at_ms: u64,
     fetching: FuturesUnordered<Fetching>,
     busy: BTreeSet<BrokerId>,
     /// Whether the metadata is to be read again before the next fetch.
@@ -58,15 +71,22 @@ pub struct Consumer {
 impl Consumer {
     pub(crate) fn new(
         cluster: Cluster,
-        _environment: Environment,
+        environment: Environment,
         config: ConsumerConfig,
     ) -> Result<Self> {
         config.validate()?;
         let seed = cluster.prng().lock().next();
         Ok(Self {
             cluster,
+            environment,
             config,
             assignment: Assignment::default(),
+            member: None,
+            subscribed: Vec::new(),
+            listener: None,
+            rebalance: None,
+            committing: None,
+            committed_at_ms: 0,
             fetching: FuturesUnordered::new(),
             busy: BTreeSet::new(),
             is_doubtful: false,
@@ -83,8 +103,9 @@ impl Consumer {
     ///
     /// # Errors
     /// `Invalid` if the consumer has no group and `auto_offset_reset` is none: use
-    /// [`Self::assign_at`].
+    /// [`Self::assign_at`]; or if it is subscribed.
     pub fn assign(&mut self, partitions: impl IntoIterator<Item = TopicPartition>) -> Result<()> {
+        self.check_unsubscribed()?;
         let place = match (&self.config.group_id, self.config.auto_offset_reset.spec()) {
             (Some(_), _) => Place::Committed,
             (None, Some(spec)) => Place::Find(spec),
@@ -99,13 +120,26 @@ impl Consumer {
     }
 
     /// Reads exactly these partitions, each from an offset of this meaning on.
+    ///
+    /// # Errors
+    /// `Invalid` if the consumer is subscribed.
     pub fn assign_at(
         &mut self,
         partitions: impl IntoIterator<Item = TopicPartition>,
         spec: OffsetSpec,
-    ) {
+    ) -> Result<()> {
+        self.check_unsubscribed()?;
         self.assignment.set([], Place::Committed);
         self.assignment.set(partitions, Place::Find(spec));
+        Ok(())
+    }
+
+    fn check_unsubscribed(&self) -> Result<()> {
+        if self.member.is_none() {
+            return Ok(());
+        }
+        let message = "partitions are assigned by the group; unsubscribe first";
+        Err(Error::new(ErrorKind::Invalid, message))
     }
 
     /// The partitions of a topic.
@@ -148,9 +182,18 @@ impl Consumer {
     /// - `NotFound`: an offset is not there and `auto_offset_reset` is none.
     /// - `Corrupt`: a batch fails its checksum; seek behind it to go on without it.
     /// - `Denied`, `Invalid`: as the broker answered.
+    /// - `Fenced`: another member took over the `group_instance_id`; the membership is over.
     pub async fn poll(&mut self, timeout_ms: u64) -> Result<Vec<ConsumerRecord>> {
         let deadline = Instant::now() + Duration::from_millis(timeout_ms);
+        if let Some(member) = &self.member {
+            member.polled();
+        }
+        self.auto_commit_if_due();
         loop {
+            match tokio::time::timeout_at(deadline, self.follow_group()).await {
+                Ok(followed) => followed?,
+                Err(_) => return Ok(Vec::new()),
+            }
             self.receive()?;
             let records = self.take()?;
             if !records.is_empty() {
@@ -222,11 +265,11 @@ impl Consumer {
         self.cluster.list_offsets(wanted, self.config.isolation_level).await
     }
 
-    fn now_ms(&self) -> u64 {
+    pub(super) fn now_ms(&self) -> u64 {
         self.begun.elapsed().as_millis() as u64
     }
 
-    fn backoff(&self) -> Backoff {
+    pub(super) fn backoff(&self) -> Backoff {
         let config = self.cluster.config();
         Backoff { initial_ms: config.retry_backoff_ms, max_ms: config.retry_backoff_max_ms }
     }
@@ -238,13 +281,16 @@ impl Consumer {
 
     /// Does what must be done before fetching: metadata and positions.
     async fn prepare(&mut self) -> Result<()> {
-        if self.assignment.is_empty() {
+        if self.assignment.is_empty() && self.subscribed.is_empty() {
             return Ok(());
         }
         let is_leaderless = self.assignment.has_leaderless(&self.cluster.metadata());
         let wants_refresh = self.is_doubtful || is_leaderless || self.cluster.is_stale();
         if wants_refresh && self.now_ms() >= self.refresh_not_before_ms {
-            let topics = topics_of(self.assignment.partitions());
+            let mut topics = topics_of(self.assignment.partitions());
+            topics.extend(self.subscribed.iter().cloned());
+            topics.sort_unstable();
+            topics.dedup();
             let create = self.config.create_topics;
             let refreshed = self.cluster.refresh(Topics::Named(&topics), create).await;
             let wait_ms = self.backoff().wait_ms(1, &mut self.prng);
@@ -257,6 +303,7 @@ impl Consumer {
                 Err(error) => return Err(error),
             }
         }
+        self.find_committed().await?;
         self.find_offsets().await
     }
 
@@ -275,6 +322,9 @@ impl Consumer {
                     let end = Place::Find(OffsetSpec::Latest);
                     let place = listed.offset.map_or(end, Place::At);
                     self.assignment.found(&partition, stamp, place);
+                }
+                Err(error) if error.may_repeat(true) => {
+                    tracing::warn!(%error, "consumer cannot find its offset");
                 }
                 Err(error) => failure = failure.and(Err(error)),
             }
@@ -305,6 +355,7 @@ impl Consumer {
 
     /// Takes over the answers that have come, and sends what was just begun.
     fn receive(&mut self) -> Result<()> {
+        self.poke_commit();
         while let Some(Some(fetch)) = self.fetching.next().now_or_never() {
             self.fetched(fetch)?;
         }
@@ -325,6 +376,7 @@ impl Consumer {
         let until = wake.map_or(deadline, |wake| wake.min(deadline));
         tokio::select! {
             Some(fetch) = self.fetching.next() => self.fetched(fetch)?,
+            event = next_event(self.member.as_mut()) => self.told(event),
             () = tokio::time::sleep_until(until) => {}
         }
         Ok(Instant::now() < deadline)
@@ -369,6 +421,14 @@ impl Consumer {
             return Ok(());
         }
         Err(error)
+    }
+}
+
+/// What the group tells next; never, without a group.
+async fn next_event(member: Option<&mut MemberHandle>) -> Option<GroupEvent> {
+    match member {
+        Some(member) => member.events.recv().await,
+        None => std::future::pending().await,
     }
 }
 
