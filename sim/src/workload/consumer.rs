@@ -16,6 +16,8 @@ pub async fn run(clients: Clients, topic: &'static str, partition: i32) {
     let mut high_watermark = 0;
     while !clients.is_ending() {
         gateway.wait_until_up().await;
+        let pause = clients.chance.between(2, 60);
+        tokio::time::sleep(Duration::from_millis(pause)).await;
         let Some(known) = place else {
             tokio::time::sleep(Duration::from_millis(10)).await;
             if let Ok(metadata) = gateway.call(&requests::metadata(topic), 12).await

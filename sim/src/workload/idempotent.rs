@@ -86,7 +86,7 @@ impl Producer {
             if !self.settle(place, &mut window, verdicts) {
                 return;
             }
-            let pause = self.clients.chance.below(6);
+            let pause = self.clients.chance.between(5, 90);
             tokio::time::sleep(Duration::from_millis(pause)).await;
         }
     }
@@ -137,6 +137,8 @@ impl Producer {
             ErrorCode::UNKNOWN_TOPIC_ID | ErrorCode::UNKNOWN_TOPIC_OR_PARTITION => {
                 Verdict::TopicGone
             }
+            // The broker's clock jumped; it will come back.
+            ErrorCode::INVALID_TIMESTAMP => Verdict::Again,
             // Behind a batch that failed in this very round.
             ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER if index > 0 => Verdict::Again,
             code if code.is_retriable() => Verdict::Again,

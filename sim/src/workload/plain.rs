@@ -13,7 +13,7 @@ pub async fn run(clients: Clients, number: u32, topic: &'static str, partition: 
     let mut next_number = 0;
     while !clients.is_ending() {
         gateway.wait_until_up().await;
-        let pause = clients.chance.between(1, 30);
+        let pause = clients.chance.between(5, 120);
         tokio::time::sleep(Duration::from_millis(pause)).await;
         let Ok(metadata) = gateway.call(&requests::metadata(topic), 12).await else { continue };
         if metadata.topics[0].error_code.is_error() {
