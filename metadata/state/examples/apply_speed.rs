@@ -177,8 +177,7 @@ impl Bench {
             self.position = 0;
         }
         let started = Instant::now();
-        let plans = fold::plan(&self.state, &FoldPolicy::default());
-        for plan in plans {
+        while let Some(plan) = fold::plan(&self.state, &FoldPolicy::default()).pop() {
             self.index_objects += 1;
             let lane = LaneKey { lane: LaneId::OBJECTS, ..self.lane };
             let sequence = self.index_objects;

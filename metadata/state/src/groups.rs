@@ -54,6 +54,9 @@ impl Group {
     /// The longest metadata of one committed offset, in bytes (`offset.metadata.max.bytes`).
     pub const OFFSET_METADATA_BYTES_MAX: usize = 4096;
 
+    /// How long a group that holds nothing is kept at most, in milliseconds: an hour.
+    pub const SPENT_MS: i64 = 3_600_000;
+
     /// A group just claimed, without members or offsets.
     pub(crate) fn new(claim: Claim, now: TimestampMs) -> Self {
         Self { claim, generation: None, empty_since: Some(now), offsets: BTreeMap::new() }
@@ -93,10 +96,12 @@ impl Group {
         })
     }
 
-    /// Whether nothing is lost when it goes: no members, no offsets, for `retention_ms`.
+    /// Whether nothing is lost when it goes: no members, no offsets, for `retention_ms` or
+    /// [`Self::SPENT_MS`], whichever is shorter.
     pub(crate) fn is_spent(&self, now: TimestampMs, retention_ms: i64) -> bool {
+        let kept_ms = retention_ms.min(Self::SPENT_MS);
         self.offsets.is_empty()
-            && self.empty_since.is_some_and(|since| now.0.saturating_sub(since.0) >= retention_ms)
+            && self.empty_since.is_some_and(|since| now.0.saturating_sub(since.0) >= kept_ms)
     }
 
     /// The generation's number, or -1 before the first.

@@ -25,12 +25,15 @@ pub struct FoldPolicy {
 
 impl Default for FoldPolicy {
     fn default() -> Self {
-        Self { extents_waiting_max: 256 * 1024, index_extents_max: 64 * 1024, plans_max: 4 }
+        Self { extents_waiting_max: 256 * 1024, index_extents_max: 64 * 1024, plans_max: 1 }
     }
 }
 
-/// The most runs of one command.
+/// The most runs of one command, so that it stays below 1 MiB.
 const COMMAND_RUNS_MAX: usize = 16_384;
+/// About the most extents that one command replaces, so that applying it takes a millisecond or two
+/// and commits do not wait longer.
+const COMMAND_EXTENTS_MAX: usize = 8_192;
 
 /// One index object to write, and what it replaces.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -54,11 +57,22 @@ impl FoldPlan {
     /// The commands to propose once the index object is durable, in as many as fit.
     #[must_use]
     pub fn commands(&self, index: ObjectId, location: Location) -> Vec<Command> {
-        let command = |runs: &[PlannedRun]| {
-            let runs = runs.iter().map(|planned| planned.run.clone()).collect();
-            FoldExtents { file: self.file, index, location, runs }.into()
-        };
-        self.runs.chunks(COMMAND_RUNS_MAX).map(command).collect()
+        let mut commands = Vec::new();
+        let mut runs = Vec::new();
+        let mut extents = 0;
+        for planned in &self.runs {
+            if runs.len() >= COMMAND_RUNS_MAX || extents >= COMMAND_EXTENTS_MAX {
+                let runs = std::mem::take(&mut runs);
+                commands.push(FoldExtents { file: self.file, index, location, runs }.into());
+                extents = 0;
+            }
+            runs.push(planned.run.clone());
+            extents += planned.extents.len();
+        }
+        if !runs.is_empty() {
+            commands.push(FoldExtents { file: self.file, index, location, runs }.into());
+        }
+        commands
     }
 }
 

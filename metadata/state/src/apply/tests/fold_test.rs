@@ -188,7 +188,7 @@ fn runs_end_where_another_file_or_a_folded_entry_stands() {
     let (mut cluster, p, _) = sealed(2);
     cluster.commit(vec![batch(p, 1)]);
     cluster.commit(vec![batch(p, 1)]);
-    let policy = FoldPolicy { extents_waiting_max: 0, ..FoldPolicy::default() };
+    let policy = FoldPolicy { extents_waiting_max: 0, plans_max: 4, ..FoldPolicy::default() };
     let plans = fold::plan(&cluster.state, &policy);
     let runs: Vec<_> = plans
         .iter()
@@ -231,6 +231,30 @@ fn a_committed_batch_stays_where_it_is_after_many_folds() {
     let entries = cluster.entries(p);
     assert_eq!(entries.len(), 150);
     assert!(entries.windows(2).all(|pair| pair[0].end_offset() == pair[1].base_offset()));
+}
+
+#[test]
+fn a_large_fold_is_proposed_in_several_commands() {
+    let mut cluster = Harness::new();
+    let partitions = cluster.topic("t", 50);
+    for _ in 0..500 {
+        let batches = partitions.iter().map(|partition| batch(*partition, 1)).collect();
+        let object = cluster.next_object(batches).into();
+        let index = AppliedIndex(cluster.state.applied_index().0 + 1);
+        cluster.state.apply(index, cluster.now, &object);
+    }
+    let policy = FoldPolicy { extents_waiting_max: 0, ..FoldPolicy::default() };
+    let plan = fold::plan(&cluster.state, &policy).remove(0);
+    let (object, location) = index(&cluster, 1);
+    let commands = plan.commands(object, location);
+    assert_eq!(commands.len(), 3);
+    for command in commands {
+        let index = AppliedIndex(cluster.state.applied_index().0 + 1);
+        let applied = cluster.state.apply(index, cluster.now, &command);
+        let Outcome::Folds(outcomes) = applied.outcome else { panic!() };
+        assert!(outcomes.iter().all(|outcome| *outcome == FoldOutcome::Folded));
+    }
+    assert_eq!(cluster.state.extents_waiting(), 0);
 }
 
 #[cfg(feature = "twins")]
