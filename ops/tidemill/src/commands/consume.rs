@@ -1,0 +1,205 @@
+//! `tidemill consume`.
+//!
+//! A record counts as read when it has been written to standard output; a group's offsets are
+//! committed up to there and no further.
+
+use std::collections::BTreeMap;
+
+use tidemill_client::cluster::offsets::OffsetSpec;
+use tidemill_client::{
+    AutoOffsetReset, Consumer, ConsumerConfig, ConsumerRecord, Offset, TimestampMs, TopicPartition,
+};
+
+use crate::cli::{ConsumeArgs, Encoding, OutputForm};
+use crate::commands::session::Session;
+use crate::failure::Failure;
+use crate::output::{Console, ShownRecord, Template, json_record};
+use crate::stop_signals::StopSignals;
+
+/// How long one look for records waits.
+const POLL_MS: u64 = 200;
+
+/// Does what the arguments say.
+pub(super) async fn carry_out(session: &mut Session, args: &ConsumeArgs) -> Result<(), Failure> {
+    let template =
+        Template::parse(&args.format).map_err(|why| Failure::usage(format!("--format: {why}")))?;
+    let mut signals = StopSignals::listen(false)
+        .map_err(|error| Failure::failed(format!("cannot listen for signals: {error}")))?;
+    let mut consumer =
+        session.client.consumer(consumer_config(args)).map_err(|error| session.failure(&error))?;
+    let ends = match begin(&mut consumer, args).await {
+        Ok(ends) => ends,
+        Err(error) => return Err(session.failure(&error)),
+    };
+    let mut reading = Reading {
+        printer: Printer { template, encoding: args.encoding, line: Vec::new() },
+        ends,
+        left: args.max_messages,
+        commits: args.group.is_some(),
+    };
+    let done = tokio::select! {
+        done = reading.read(&mut consumer, session) => done,
+        _ = signals.next() => Ok(()),
+    };
+    let closed = finish(consumer, args).await;
+    done.and(closed.map_err(|error| session.failure(&error)))
+}
+
+fn consumer_config(args: &ConsumeArgs) -> ConsumerConfig {
+    let begins_early = args.from_beginning;
+    // No more than is wanted is taken, so that what is committed is what was printed.
+    let wanted = args.max_messages.map_or(500, |count| usize::try_from(count).unwrap_or(500));
+    ConsumerConfig {
+        group_id: args.group.clone(),
+        auto_offset_reset: if begins_early {
+            AutoOffsetReset::Earliest
+        } else {
+            AutoOffsetReset::Latest
+        },
+        auto_commit_interval_ms: None,
+        poll_records_max: wanted.clamp(1, 500),
+        fetch_wait_ms_max: POLL_MS,
+        ..ConsumerConfig::default()
+    }
+}
+
+/// Says what to read and from where; the answer is where each partition ended then, if that is where
+/// to stop.
+async fn begin(
+    consumer: &mut Consumer,
+    args: &ConsumeArgs,
+) -> tidemill_client::Result<Option<BTreeMap<TopicPartition, Offset>>> {
+    if args.group.is_some() {
+        consumer.subscribe(&[args.topic.as_str()])?;
+        return Ok(None);
+    }
+    let all = consumer.partitions(&args.topic).await?;
+    let partitions = match args.partitions.is_empty() {
+        true => all,
+        // A partition that does not exist is refused by the broker's own answer.
+        false => args
+            .partitions
+            .iter()
+            .map(|partition| TopicPartition::new(args.topic.as_str(), *partition))
+            .collect(),
+    };
+    let ends = match args.exit_at_end {
+        true => Some(ends_of(consumer, &partitions).await?),
+        false => None,
+    };
+    let spec = match (args.from_beginning, args.from_timestamp) {
+        (true, _) => OffsetSpec::Earliest,
+        (false, Some(ms)) => OffsetSpec::At(TimestampMs(ms)),
+        (false, None) => OffsetSpec::Latest,
+    };
+    consumer.assign_at(partitions.iter().cloned(), spec)?;
+    if let Some(offset) = args.offset {
+        for partition in &partitions {
+            consumer.seek(partition, Offset(offset))?;
+        }
+    }
+    Ok(ends)
+}
+
+async fn ends_of(
+    consumer: &Consumer,
+    partitions: &[TopicPartition],
+) -> tidemill_client::Result<BTreeMap<TopicPartition, Offset>> {
+    let wanted = partitions.iter().map(|one| (one.clone(), OffsetSpec::Latest)).collect();
+    let mut ends = BTreeMap::new();
+    for (partition, listed) in consumer.list_offsets(&wanted).await {
+        ends.insert(partition, listed?.offset.unwrap_or(Offset(0)));
+    }
+    Ok(ends)
+}
+
+async fn finish(consumer: Consumer, args: &ConsumeArgs) -> tidemill_client::Result<()> {
+    if args.group.is_some() { consumer.close().await } else { Ok(()) }
+}
+
+struct Reading {
+    printer: Printer,
+    ends: Option<BTreeMap<TopicPartition, Offset>>,
+    left: Option<u64>,
+    commits: bool,
+}
+
+impl Reading {
+    /// Reads until there is nothing more to read, or nobody reads the output.
+    async fn read(
+        &mut self,
+        consumer: &mut Consumer,
+        session: &mut Session,
+    ) -> Result<(), Failure> {
+        while self.left != Some(0) && !session.console.is_gone() && !self.is_at_end(consumer) {
+            let polled = consumer.poll(POLL_MS).await;
+            let records = polled.map_err(|error| session.failure(&error))?;
+            if records.is_empty() {
+                continue;
+            }
+            for record in &records {
+                self.take(record, &mut session.console)?;
+            }
+            session.console.flush()?;
+            if self.commits && !session.console.is_gone() {
+                consumer.commit().await.map_err(|error| session.failure(&error))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, record: &ConsumerRecord, console: &mut Console) -> Result<(), Failure> {
+        let is_beyond = self
+            .ends
+            .as_ref()
+            .and_then(|ends| ends.get(&record.partition))
+            .is_some_and(|end| record.offset >= *end);
+        if is_beyond || self.left == Some(0) {
+            return Ok(());
+        }
+        if let Some(left) = &mut self.left {
+            *left -= 1;
+        }
+        self.printer.print(record, console)
+    }
+
+    fn is_at_end(&self, consumer: &Consumer) -> bool {
+        let Some(ends) = &self.ends else { return false };
+        ends.iter().all(|(partition, end)| {
+            *end == Offset(0)
+                || consumer.position(partition).is_some_and(|position| position >= *end)
+        })
+    }
+}
+
+/// Prints records, one after the other.
+struct Printer {
+    template: Template,
+    encoding: Encoding,
+    line: Vec<u8>,
+}
+
+impl Printer {
+    fn print(&mut self, record: &ConsumerRecord, console: &mut Console) -> Result<(), Failure> {
+        let headers: Vec<(&str, Option<&[u8]>)> = record
+            .headers
+            .iter()
+            .map(|header| (header.key.as_str(), header.value.as_deref()))
+            .collect();
+        let shown = ShownRecord {
+            topic: &record.partition.topic,
+            partition: record.partition.partition.0,
+            offset: record.offset.0,
+            timestamp_ms: record.timestamp.0,
+            key: record.key.as_deref(),
+            value: record.value.as_deref(),
+            headers: &headers,
+        };
+        if console.form() == OutputForm::Json {
+            return console.json(json_record(&shown, self.encoding));
+        }
+        self.line.clear();
+        self.template.fill(&shown, self.encoding, &mut self.line);
+        console.bytes(&self.line)
+    }
+}

@@ -1,0 +1,31 @@
+//! What all memory budgets add up to.
+
+use crate::config::{Config, MemorySection};
+
+/// What the default budgets may add up to: an operator who gives a container this much and a bit
+/// for code and connections is safe.
+pub(crate) const MEMORY_BUDGETS_MAX_BYTES: u64 = 512 << 20;
+
+/// The sum of all memory budgets, in bytes.
+pub(crate) fn memory_budgets_bytes(config: &Config) -> u64 {
+    // Destructured, so that a budget that is added cannot be forgotten in the sum.
+    let MemorySection {
+        request_bytes,
+        hot_cache_bytes,
+        catch_up_read_bytes,
+        metadata_proposal_bytes,
+    } = config.memory;
+    [request_bytes, hot_cache_bytes, catch_up_read_bytes, metadata_proposal_bytes]
+        .into_iter()
+        .fold(0, u64::saturating_add)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn default_budgets_stay_below_their_limit() {
+        assert!(memory_budgets_bytes(&Config::default()) <= MEMORY_BUDGETS_MAX_BYTES);
+    }
+}

@@ -1,0 +1,116 @@
+//! A server as a process: ready, refusing a second one, killed, drained; and the exit codes of commands.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod support;
+
+use std::process::Command;
+
+use support::{PROGRAM, Server};
+
+#[test]
+fn what_was_acknowledged_is_there_after_a_kill() {
+    let server = Server::start();
+    let lines: String = (0..500).map(|at| format!("k{}:v{at}\n", at % 7)).collect();
+    server.ok(&["topic", "create", "t", "--partitions", "3"]);
+    server.ok_with_input(&["produce", "t", "--key-separator", ":"], &lines);
+    let read = [
+        "consume",
+        "t",
+        "--from-beginning",
+        "--exit-at-end",
+        "--format",
+        r"{partition} {offset} {key}={value}\n",
+    ];
+    let before = server.ok(&read);
+    assert_eq!(before.lines().count(), 500);
+    let server = Server::over(server.kill());
+    let after = server.ok(&read);
+    let sorted = |text: &str| {
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        lines.sort();
+        lines
+    };
+    assert_eq!(sorted(&before), sorted(&after));
+    assert_eq!(server.stop(), Some(0));
+}
+
+#[test]
+fn a_folder_that_is_in_use_is_refused() {
+    let server = Server::start();
+    let second = Command::new(PROGRAM)
+        .args(["dev", "--kafka", "127.0.0.1:0", "--http", "127.0.0.1:0", "--data"])
+        .arg(server.data.path())
+        .output()
+        .unwrap();
+    assert_eq!(second.status.code(), Some(1));
+    let said = String::from_utf8(second.stderr).unwrap();
+    assert!(said.contains("is in use by process") && said.contains("hint:"), "{said}");
+}
+
+#[test]
+fn listening_beyond_loopback_needs_a_word() {
+    let refused = Command::new(PROGRAM).args(["dev", "--kafka", "0.0.0.0:0"]).output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8(refused.stderr).unwrap().contains("--insecure"));
+}
+
+#[test]
+fn health_and_readiness_are_told() {
+    let server = Server::start();
+    assert!(server.get("/healthz").starts_with("HTTP/1.1 200"));
+    assert!(server.get("/readyz").ends_with("ready\n"));
+}
+
+#[test]
+fn exit_codes_tell_what_kind_of_failure_it_is() {
+    let server = Server::start();
+    let code = |arguments: &[&str]| server.run(arguments).status.code();
+    assert_eq!(code(&["topic", "list"]), Some(0));
+    assert_eq!(code(&["topic", "create", "bad name"]), Some(1));
+    assert_eq!(code(&["topic", "create"]), Some(2));
+    assert_eq!(code(&["consume", "t", "--format", "{nothing}"]), Some(2));
+    assert_eq!(code(&["topic", "describe", "nothing"]), Some(3));
+    assert_eq!(code(&["consume", "nothing", "--exit-at-end"]), Some(3));
+    let nowhere = ["topic", "list", "--bootstrap", "127.0.0.1:1", "--timeout-ms", "300"];
+    let unavailable = server.run(&nowhere);
+    assert_eq!(unavailable.status.code(), Some(4));
+    assert!(String::from_utf8(unavailable.stderr).unwrap().contains("hint: is a server running"));
+}
+
+#[test]
+fn a_printed_configuration_starts_a_server() {
+    let printed = Command::new(PROGRAM).args(["server", "--print-config"]).output().unwrap();
+    assert!(printed.status.success());
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("tidemill.toml");
+    std::fs::write(&file, &printed.stdout).unwrap();
+    let again = Command::new(PROGRAM)
+        .args(["server", "--print-config", "--config"])
+        .arg(&file)
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8(again.stdout), String::from_utf8(printed.stdout));
+}
+
+#[test]
+fn records_survive_the_way_through_json() {
+    let server = Server::start();
+    let lines = concat!(
+        r#"{"key":"k","value":"v","headers":[{"name":"h","value":"1"}],"timestamp_ms":1700000000000}"#,
+        "\n",
+        r#"{"key":null,"value":{"base64":"/wCA"}}"#,
+        "\n",
+        r#"{"key":"k","value":null}"#,
+        "\n"
+    );
+    server.ok_with_input(&["produce", "a", "--format", "json"], lines);
+    let read = |topic: &str| {
+        server.ok(&["consume", topic, "--from-beginning", "--exit-at-end", "--output", "json"])
+    };
+    let first = read("a");
+    assert_eq!(first.lines().count(), 3);
+    assert!(first.contains(r#"{"base64":"/wCA"}"#) && first.contains("1700000000000"), "{first}");
+    server.ok_with_input(&["produce", "b", "--format", "json"], &first);
+    assert_eq!(read("b").replace(r#""topic":"b""#, r#""topic":"a""#), first);
+}

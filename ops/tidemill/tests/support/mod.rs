@@ -1,0 +1,117 @@
+//! A `tidemill dev` of the tests' own, and commands against it.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Output, Stdio};
+
+/// The binary under test.
+pub const PROGRAM: &str = env!("CARGO_BIN_EXE_tidemill");
+
+/// A running server with data in a temporary folder. It ends with the test, however that ends.
+pub struct Server {
+    child: Child,
+    pub kafka: String,
+    pub http: String,
+    pub data: tempfile::TempDir,
+}
+
+impl Server {
+    /// Starts one on free ports and waits until it is ready.
+    pub fn start() -> Self {
+        Self::over(tempfile::tempdir().unwrap())
+    }
+
+    /// Starts one over a folder that exists.
+    pub fn over(data: tempfile::TempDir) -> Self {
+        let mut child = Command::new(PROGRAM)
+            .args(["dev", "--kafka", "127.0.0.1:0", "--http", "127.0.0.1:0", "--stop-with-stdin"])
+            .arg("--data")
+            .arg(data.path())
+            .stdin(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let mut said = Vec::new();
+        let ready = loop {
+            match lines.next() {
+                Some(line) => said.push(line.unwrap()),
+                None => panic!("the server ended: {said:#?}"),
+            }
+            if said.last().is_some_and(|line| line.starts_with("tidemill ready: ")) {
+                break said.pop().unwrap();
+            }
+        };
+        // What it says later must be read, or it would wait for a reader.
+        std::thread::spawn(move || lines.for_each(drop));
+        let word = |after: &str| {
+            let words: Vec<&str> = ready.split(' ').collect();
+            let at = words.iter().position(|word| *word == after).unwrap();
+            words[at + 1].to_owned()
+        };
+        Self { child, kafka: word("kafka"), http: word("http"), data }
+    }
+
+    /// Runs a command against it.
+    pub fn run(&self, arguments: &[&str]) -> Output {
+        self.run_with_input(arguments, "")
+    }
+
+    /// Runs a command against it, with something on its standard input.
+    pub fn run_with_input(&self, arguments: &[&str], input: &str) -> Output {
+        let mut child = Command::new(PROGRAM)
+            .args(arguments)
+            .env("TIDEMILL_BOOTSTRAP", &self.kafka)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        stdin.write_all(input.as_bytes()).unwrap();
+        drop(stdin);
+        child.wait_with_output().unwrap()
+    }
+
+    /// Runs a command that must succeed, and answers what it printed.
+    pub fn ok(&self, arguments: &[&str]) -> String {
+        self.ok_with_input(arguments, "")
+    }
+
+    /// As [`Server::ok`], with something on its standard input.
+    pub fn ok_with_input(&self, arguments: &[&str], input: &str) -> String {
+        let output = self.run_with_input(arguments, input);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{arguments:?}: {said}");
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// What an HTTP path answers: the whole answer.
+    pub fn get(&self, path: &str) -> String {
+        let mut stream = TcpStream::connect(&self.http).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    /// Kills it, and gives back its folder.
+    pub fn kill(mut self) -> tempfile::TempDir {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+        std::mem::replace(&mut self.data, tempfile::tempdir().unwrap())
+    }
+
+    /// Asks it to stop, and answers its exit code.
+    pub fn stop(mut self) -> Option<i32> {
+        drop(self.child.stdin.take());
+        self.child.wait().unwrap().code()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
