@@ -18,7 +18,10 @@ import kafka.protocol.metadata
 import kafka.protocol.producer
 from kafka.protocol.api_message import ApiMessage
 
-API_VERSIONS, PRODUCE, METADATA = 18, 0, 3
+API_VERSIONS, PRODUCE = 18, 0
+UNSUPPORTED_VERSION = 35
+PARTITION = {"leader_id": 1, "leader_epoch": 0, "replica_nodes": [1], "isr_nodes": [1], "offline_replicas": []}
+PARTITION |= {"eligible_leader_replicas": [], "last_known_elr": []}
 
 # Names under which an answer's list is found in the request.
 SOURCES = {
@@ -91,8 +94,8 @@ class Stub:
         key, version, correlation = struct.unpack(">hhi", frame[:8])
         kind = RESPONSES[key]
         if key == API_VERSIONS and version > kind.max_version:
-            version = 0
-        if key == API_VERSIONS:
+            version, asked = 0, {"error_code": UNSUPPORTED_VERSION}  # The one failure: clients ask again, lower.
+        elif key == API_VERSIONS:
             asked = {}
         else:
             asked = REQUESTS[key].decode(frame, version=version, header=True).to_dict(json=False)
@@ -109,7 +112,8 @@ class Stub:
     def _topic_id(self, name):
         return self._topics.setdefault(name, uuid.uuid5(uuid.NAMESPACE_OID, name))
 
-    def _apiversions(self, values, _asked):
+    def _apiversions(self, values, asked):
+        values |= asked
         values["api_keys"] = [
             {"api_key": key, "min_version": 0, "max_version": kind.max_version} for key, kind in REQUESTS.items()
         ]
@@ -119,16 +123,19 @@ class Stub:
         wanted = [topic["name"] or names.get(topic["topic_id"], "?") for topic in asked["topics"] or []]
         values["brokers"] = [{"node_id": 1, "host": self._host, "port": self._port}]
         values |= {"controller_id": 1, "cluster_id": "stub"}
-        partition = {"leader_id": 1, "leader_epoch": 0, "replica_nodes": [1], "isr_nodes": [1]}
         values["topics"] = [
-            {"name": name, "topic_id": self._topic_id(name), "partitions": [partition]}
+            {"name": name, "topic_id": self._topic_id(name), "partitions": [PARTITION]}
             for name in (wanted or list(self._topics))
         ]
 
     def _describetopicpartitions(self, values, _asked):
-        partition = {"leader_id": 1, "leader_epoch": 0, "replica_nodes": [1], "isr_nodes": [1]}
         for topic in values["topics"]:
-            topic |= {"topic_id": self._topic_id(topic["name"]), "partitions": [partition]}
+            topic |= {"topic_id": self._topic_id(topic["name"]), "partitions": [PARTITION]}
+
+    def _listoffsets(self, values, _asked):
+        for topic in values["topics"]:
+            for partition in topic["partitions"]:
+                partition["offset"] = 0
 
     def _describecluster(self, values, _asked):
         values |= {"cluster_id": "", "controller_id": 1}
