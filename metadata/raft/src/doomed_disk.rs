@@ -118,6 +118,13 @@ impl WriteFile for DoomedFile {
         })
     }
 
+    fn reserve(&mut self, length: u64) -> BoxFuture<'_, Result<(), DiskError>> {
+        Box::pin(async move {
+            let doom = Arc::clone(&self.doom);
+            doom.around(self.inner.reserve(length)).await
+        })
+    }
+
     fn position(&self) -> u64 {
         self.inner.position()
     }

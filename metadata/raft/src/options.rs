@@ -12,8 +12,8 @@ pub const COMMAND_BYTES_MAX: usize = 1 << 20;
 /// Bounds of the log's files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogOptions {
-    /// A segment that reached this many bytes is followed by a new one; this much is reserved on
-    /// the disk for it. Default 32 MiB.
+    /// A segment that reached this many bytes is followed by a new one; space is reserved on
+    /// the disk ahead of what is written. Default 32 MiB.
     pub segment_bytes: u64,
     /// Segments are removed only while at least this much log stays, for members that lag.
     /// Default 64 MiB.

@@ -29,7 +29,7 @@ impl Clock for WallClock {
     #[expect(clippy::disallowed_methods, reason = "this test runs on the real clock")]
     fn now(&self) -> TimestampMs {
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-        TimestampMs(since.unwrap().as_millis() as i64)
+        TimestampMs(since.expect("the clock is past 1970").as_millis() as i64)
     }
 }
 
@@ -42,14 +42,17 @@ impl Spawn for Threads {
 
     #[expect(clippy::disallowed_methods, reason = "this test runs on real threads")]
     fn dedicated(&self, _name: &'static str, task: BoxFuture<'static, ()>) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .expect("threads can be had");
         std::thread::spawn(move || runtime.block_on(task));
     }
 }
 
 async fn start(directory: &Path, held_back: bool) -> MetadataHandle {
     let ports = Ports {
-        disk: Arc::new(RealDisk::open(directory).unwrap()),
+        disk: Arc::new(RealDisk::open(directory).expect("nobody else holds it")),
         store: Arc::new(RedbStore::new(directory)),
         clock: Arc::new(WallClock),
         spawn: Arc::new(Threads),
@@ -57,7 +60,7 @@ async fn start(directory: &Path, held_back: bool) -> MetadataHandle {
     };
     let options = RaftOptions { state_saves_held_back: held_back, ..RaftOptions::default() };
     let new_cluster = NewCluster { cluster_id: Uuid::from_u128(1), incarnation: Incarnation(1) };
-    open(options, new_cluster, ports).await.unwrap()
+    open(options, new_cluster, ports).await.expect("the member opens")
 }
 
 async fn set_up(handle: &MetadataHandle) -> BrokerEpoch {
@@ -110,13 +113,16 @@ fn commit(epoch: BrokerEpoch, sequence: u64) -> CommitObject {
 async fn run_commits(handle: &MetadataHandle, epoch: BrokerEpoch, count: u64) {
     let mut in_flight = std::collections::VecDeque::new();
     for sequence in 1..=count {
-        in_flight.push_back(handle.propose_ordered(commit(epoch, sequence)).unwrap());
+        in_flight.push_back(
+            handle.propose_ordered(commit(epoch, sequence)).expect("the queue has room"),
+        );
         if in_flight.len() >= 32 {
-            check(in_flight.pop_front().unwrap().await.unwrap());
+            let first = in_flight.pop_front().expect("32 are in flight");
+            check(first.await.expect("it is committed"));
         }
     }
     for proposed in in_flight {
-        check(proposed.await.unwrap());
+        check(proposed.await.expect("it is committed"));
     }
 }
 

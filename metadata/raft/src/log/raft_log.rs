@@ -19,7 +19,7 @@ use raft::eraftpb::{Entry, HardState};
 use tidemill_appendfile::{AppendFile, Covered, DiskError, FrameParts, SharedDisk};
 use tidemill_base::ErrorKind;
 use tidemill_base::twins::{self, Twin};
-use tracing::{info, warn};
+use tracing::{debug, info, warn};
 
 use crate::log::LogPosition;
 use crate::log::record::{Append, LogIdentity, Membership, Start};
@@ -30,6 +30,13 @@ use crate::options::LogOptions;
 
 #[cfg(test)]
 mod tests;
+
+/// Space is reserved on the disk in steps of this size, ahead of what is written.
+const RESERVE_BYTES: u64 = 4 << 20;
+
+/// Beyond this many segments the oldest go even if little log stays: restarts and failures each
+/// begin one, however little is in it.
+const SEGMENTS_MAX: usize = 64;
 
 /// The log being written.
 pub(crate) struct RaftLog {
@@ -46,6 +53,8 @@ pub(crate) struct RaftLog {
     /// Whether the next segment voids all older ones.
     fresh: bool,
     current: Option<AppendFile>,
+    /// Up to here space is reserved for `current`.
+    reserved_bytes: u64,
     /// Oldest first; the last one is `current`, if there is a current one.
     segments: VecDeque<Segment>,
     /// Segments in which nothing became durable; removed once a later one is durable.
@@ -73,6 +82,7 @@ impl RaftLog {
             unproven: Vec::new(),
             fresh: true,
             current: None,
+            reserved_bytes: 0,
             segments: VecDeque::new(),
             abandoned: Vec::new(),
             next_number: 1,
@@ -99,6 +109,7 @@ impl RaftLog {
             unproven: std::mem::take(&mut recovered.unproven),
             fresh: false,
             current: None,
+            reserved_bytes: 0,
             segments: std::mem::take(&mut recovered.segments),
             abandoned: std::mem::take(&mut recovered.void),
             next_number: recovered.next_number,
@@ -162,9 +173,11 @@ impl RaftLog {
             return self.base_index();
         }
         let mut kept_bytes: u64 = self.segments.iter().map(|segment| segment.bytes).sum();
-        while let [front, next, ..] = self.segments.make_contiguous() {
+        while let (Some(front), Some(next)) = (self.segments.front(), self.segments.get(1)) {
             let covered = front.last_index.max(next.proven_index) <= saved_index;
-            if !covered || kept_bytes - front.bytes < self.options.log_kept_bytes {
+            let enough = kept_bytes - front.bytes >= self.options.log_kept_bytes
+                || self.segments.len() > SEGMENTS_MAX;
+            if !covered || !enough {
                 break;
             }
             if let Err(error) = self.disk.remove(&segment::path(front.number)).await {
@@ -199,28 +212,35 @@ impl RaftLog {
         hard_state: &HardState,
         entries: &[Entry],
     ) -> Result<(), DiskError> {
-        let mut again = self.unproven.clone();
-        if let Some(first) = entries.first() {
-            again.retain(|entry| entry.index < first.index);
-        }
-        again.extend_from_slice(entries);
         let newest = self.abandoned.pop();
         self.remove_abandoned().await;
         self.abandoned.extend(newest);
-        let start = self.begin_segment(hard_state).await?;
-        let mut records = vec![start];
-        if !again.is_empty() {
-            records.push(Append::encode(hard_state, &again));
+        if let Some(first) = entries.first() {
+            self.unproven.retain(|entry| entry.index < first.index);
         }
-        self.write(&records).await?;
+        let mut records = vec![self.begin_segment(hard_state).await?];
+        if let Some(last) = self.unproven.last().map(LogPosition::of) {
+            // On their own, so that the next record proves them: else every life that ends after
+            // its first append would leave all of them to the next one.
+            records.push(Append::encode(hard_state, &self.unproven));
+            self.write(&records).await?;
+            records.clear();
+            self.unproven.clear();
+            self.note_durable(last);
+        }
+        if !entries.is_empty() {
+            records.push(Append::encode(hard_state, entries));
+        }
+        if !records.is_empty() {
+            self.write(&records).await?;
+        }
         self.hard_state = hard_state.clone();
-        self.unproven.clear();
         if self.fresh {
             let older = self.segments.len().saturating_sub(1);
             self.abandoned.extend(self.segments.drain(..older).map(|segment| segment.number));
             self.fresh = false;
         }
-        if let Some(last) = again.last() {
+        if let Some(last) = entries.last() {
             self.note_durable(LogPosition::of(last));
         }
         self.remove_abandoned().await;
@@ -230,11 +250,10 @@ impl RaftLog {
 
     /// Creates the next segment and returns its first record, not yet written.
     async fn begin_segment(&mut self, hard_state: &HardState) -> Result<Bytes, DiskError> {
-        let (number, file) = match self.create_file(self.options.segment_bytes).await {
+        let reserve_bytes = RESERVE_BYTES.min(self.options.segment_bytes);
+        let (number, file) = match self.create_file(reserve_bytes).await {
             // Without a reserve a few more commits may fit.
-            Err(error) if error.full && self.options.segment_bytes > 0 => {
-                self.create_file(0).await?
-            }
+            Err(error) if error.full && reserve_bytes > 0 => self.create_file(0).await?,
             created => created?,
         };
         Ok(self.adopt(number, file, hard_state))
@@ -251,6 +270,7 @@ impl RaftLog {
         self.abandoned.push(number);
         let file = AppendFile::create(&*self.disk, &path, &header, reserve_bytes).await?;
         self.abandoned.pop();
+        self.reserved_bytes = reserve_bytes;
         Ok((number, file))
     }
 
@@ -284,6 +304,14 @@ impl RaftLog {
         let frames: Vec<FrameParts<'_>> =
             payloads.iter().map(|payload| FrameParts { payload, covered: Covered::All }).collect();
         let before = file.position();
+        let needed = before + records.iter().map(Bytes::len).sum::<usize>() as u64;
+        if needed > self.reserved_bytes {
+            let ahead = (needed + RESERVE_BYTES).min(self.options.segment_bytes);
+            self.reserved_bytes = needed.max(ahead);
+            if let Err(error) = file.reserve(self.reserved_bytes).await {
+                debug!(%error, "no space is reserved for the metadata log; the write may do");
+            }
+        }
         let result = match file.append_all(&frames).await {
             Ok(_) => sync(file, &self.metrics).await,
             Err(error) => Err(error),

@@ -17,9 +17,7 @@ use std::collections::VecDeque;
 use raft::eraftpb::{Entry, HardState};
 use tidemill_appendfile::frame::Step;
 use tidemill_appendfile::scan::{self, FrameScan};
-use tidemill_appendfile::{
-    FRAME_HEAD_BYTES, FileHeader, FrameSeal, ReadFile, SharedDisk, TailVerdict,
-};
+use tidemill_appendfile::{FileHeader, FrameSeal, ReadFile, SharedDisk, TailVerdict};
 use tidemill_base::ErrorKind;
 use tracing::{info, warn};
 
@@ -35,8 +33,15 @@ const DAMAGE_WINDOW_BYTES: usize = 1 << 20;
 /// A log being recovered: its segments are known, not yet read.
 pub(crate) struct Recovery {
     disk: SharedDisk,
-    numbers: Vec<u64>,
-    identity: Option<LogIdentity>,
+    found: Vec<Found>,
+}
+
+/// A file of the log.
+struct Found {
+    number: u64,
+    length: u64,
+    /// `None` if nothing in the file was ever durable.
+    start: Option<Box<Start>>,
 }
 
 /// What a recovered log holds.
@@ -64,53 +69,78 @@ impl Recovery {
     /// Lists the segments and finds whose log it is.
     pub(crate) async fn begin(disk: SharedDisk) -> Result<Self, OpenError> {
         let entries = disk.list(segment::DIRECTORY).await.map_err(OpenError::disk)?;
-        let mut numbers: Vec<u64> =
-            entries.iter().filter_map(|entry| segment::number_of(&entry.name)).collect();
-        numbers.sort_unstable();
-        let mut recovery = Self { disk, numbers, identity: None };
-        for number in recovery.numbers.clone() {
-            if let Some(start) = recovery.read_start(number).await? {
-                recovery.identity = Some(start.identity);
-                break;
-            }
+        let mut recovery = Self { disk, found: Vec::new() };
+        for entry in entries {
+            let Some(number) = segment::number_of(&entry.name) else { continue };
+            let start = recovery.read_start(number).await?;
+            recovery.found.push(Found { number, length: entry.length, start });
         }
+        recovery.found.sort_unstable_by_key(|found| found.number);
         Ok(recovery)
     }
 
     /// Whose log it is; `None` if there is no log yet.
     pub(crate) fn identity(&self) -> Option<LogIdentity> {
-        self.identity
+        self.starts().next().map(|start| start.identity)
     }
 
-    /// Reads all segments. `committed` is called once for each entry known committed, in order.
-    /// `None` if there is no log yet.
+    fn starts(&self) -> impl Iterator<Item = &Start> {
+        self.found.iter().filter_map(|found| found.start.as_deref())
+    }
+
+    /// Reads the segments from the last one on that begins at or below `saved_index`: what is older
+    /// adds nothing to a state that covers that entry. `committed` is called once for each entry
+    /// known committed, in order. `None` if there is no log yet.
     pub(crate) async fn read(
         self,
+        saved_index: u64,
         mut committed: impl FnMut(&Entry) -> Result<(), OpenError> + Send,
     ) -> Result<Option<Recovered>, OpenError> {
-        let next_number = self.numbers.last().map_or(1, |last| last + 1);
-        let Some(identity) = self.identity else {
-            return Ok(None);
+        let Some(identity) = self.identity() else { return Ok(None) };
+        let covers = |found: &Found| {
+            found.start.as_ref().is_some_and(|start| start.proven.index <= saved_index)
         };
+        let first = self.found.iter().rposition(covers).unwrap_or(0);
         let mut reading = Reading::new(identity);
-        for (place, number) in self.numbers.iter().enumerate() {
-            let is_last = place + 1 == self.numbers.len();
-            self.read_segment(*number, is_last, &mut reading, &mut committed).await?;
+        for found in &self.found[first..] {
+            self.read_segment(found, &mut reading, &mut committed).await?;
         }
-        let mut recovered = reading.finish(next_number)?;
-        recovered.void = self.numbers;
-        recovered
-            .void
-            .retain(|number| recovered.segments.iter().all(|segment| segment.number != *number));
+        let mut recovered = reading.finish()?;
+        recovered.next_number = self.found.last().map_or(1, |last| last.number + 1);
+        self.add_older(first, &mut recovered);
         Ok(Some(recovered))
+    }
+
+    /// Adds the segments that were not read, to be truncated with the others, and those that are
+    /// void, to be removed.
+    fn add_older(&self, first: usize, recovered: &mut Recovered) {
+        let fresh = |found: &Found| found.start.as_ref().is_some_and(|start| start.fresh);
+        let began = self.found.iter().rposition(fresh).unwrap_or(0);
+        for found in self.found[..first].iter().skip(began).rev() {
+            if let Some(start) = &found.start {
+                let index = start.proven.index;
+                recovered.segments.push_front(Segment {
+                    number: found.number,
+                    proven_index: index,
+                    last_index: index,
+                    bytes: found.length,
+                });
+            }
+        }
+        let known: Vec<u64> = recovered.segments.iter().map(|segment| segment.number).collect();
+        let numbers = self.found.iter().map(|found| found.number);
+        recovered.void = numbers.filter(|number| !known.contains(number)).collect();
     }
 
     /// Removes files whose making was cut short before anything in them was durable. To be called
     /// only when there is no log yet.
     pub(crate) async fn remove_unstarted(&self) -> Result<(), OpenError> {
-        for number in self.numbers.iter().filter(|_| self.identity.is_none()) {
-            info!(segment = number, "removing a segment of the metadata log that never began");
-            self.disk.remove(&segment::path(*number)).await.map_err(OpenError::disk)?;
+        for found in self.found.iter().filter(|_| self.identity().is_none()) {
+            info!(
+                segment = found.number,
+                "removing a segment of the metadata log that never began"
+            );
+            self.disk.remove(&segment::path(found.number)).await.map_err(OpenError::disk)?;
         }
         Ok(())
     }
@@ -146,63 +176,50 @@ impl Recovery {
 
     async fn read_segment(
         &self,
-        number: u64,
-        is_last: bool,
+        found: &Found,
         reading: &mut Reading,
         committed: &mut (impl FnMut(&Entry) -> Result<(), OpenError> + Send),
     ) -> Result<(), OpenError> {
+        let number = found.number;
         let path = segment::path(number);
-        let file = self.disk.open(&path).await.map_err(OpenError::disk)?;
-        if !self.has_header(&*file, number).await? {
+        if found.start.is_none() {
             reading.torn_tails += 1;
             return Ok(());
         }
+        let file = self.disk.open(&path).await.map_err(OpenError::disk)?;
         let header = segment::header(number).ok_or_else(|| bug("a segment's name is too long"))?;
         let mut scan = FrameScan::new(&*file, &header, FRAME_BYTES_MAX);
-        let mut end = 0;
         while let Some(frame) = scan.next().await.map_err(OpenError::disk)? {
-            end = frame.position + (FRAME_HEAD_BYTES + frame.payload.len()) as u64;
             let record = LogRecord::decode(frame.payload)
                 .map_err(|error| corrupt(&path, frame.position, &error.to_string()))?;
             reading
                 .take(number, record, committed)
                 .map_err(|reason| reason.at(&path, frame.position))?;
         }
+        let Some(end) = scan.end() else { return Ok(()) };
         if let Some(segment) = reading.segments.back_mut().filter(|last| last.number == number) {
-            segment.bytes = end;
+            segment.bytes = end.position;
         }
-        if let Some(scan_end) = scan.end()
-            && let TailVerdict::Torn(reason) = scan_end.verdict
-        {
-            reading.torn_tails += 1;
-            if end > 0 && frame_follows(&*file, &header, scan_end.position).await? {
-                return Err(corrupt(
-                    &path,
-                    scan_end.position,
-                    "bytes that were synced are damaged",
-                ));
+        if let TailVerdict::Torn(reason) = end.verdict {
+            if frame_follows(&*file, &header, end.position).await? {
+                return Err(corrupt(&path, end.position, "bytes that were synced are damaged"));
             }
-            self.cut(&*file, &path, scan_end.position, is_last, &format!("{reason:?}")).await?;
+            reading.torn_tails += 1;
+            let bytes = found.length.saturating_sub(end.position);
+            let reason = format!("{reason:?}");
+            warn!(
+                file = path,
+                position = end.position,
+                bytes,
+                reason,
+                "torn tail of the metadata log"
+            );
         }
-        Ok(())
-    }
-
-    /// Cuts what a write that never finished left behind, and says so.
-    async fn cut(
-        &self,
-        file: &dyn ReadFile,
-        path: &str,
-        position: u64,
-        is_last: bool,
-        reason: &str,
-    ) -> Result<(), OpenError> {
-        let length = file.length().await.map_err(OpenError::disk)?;
-        let bytes = length.saturating_sub(position);
-        warn!(file = path, position, bytes, reason, "torn tail of the metadata log");
-        // A segment that a failed write ended stays as it is: later segments take its place, and a
-        // file that failed is never synced again.
-        if is_last && let Err(error) = self.disk.truncate(path, position).await {
-            warn!(file = path, %error, "the torn tail stays; nothing will read it");
+        // Cuts what a write that never finished left, and gives back reserved space.
+        if found.length > end.position
+            && let Err(error) = self.disk.truncate(&path, end.position).await
+        {
+            warn!(file = path, %error, "the tail of the segment stays; nothing will read it");
         }
         Ok(())
     }
@@ -380,7 +397,7 @@ impl Reading {
         self.hard_state = HardState { commit, ..hard_state };
     }
 
-    fn finish(self, next_number: u64) -> Result<Recovered, OpenError> {
+    fn finish(self) -> Result<Recovered, OpenError> {
         let terms = self.log.ok_or_else(|| bug("a log with an identity has a start"))?;
         if self.hard_state.commit > terms.last().index {
             let reason = "entries known committed are missing at the end";
@@ -397,7 +414,7 @@ impl Reading {
             unproven: self.unproven.into(),
             segments: self.segments,
             void: Vec::new(),
-            next_number,
+            next_number: 1,
             torn_tails: self.torn_tails,
         })
     }

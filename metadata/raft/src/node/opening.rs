@@ -62,7 +62,7 @@ pub(crate) async fn recover(
     }
     let mut replay =
         Replay { state: &mut state, after: position.applied.index, entries: 0, bytes: 0 };
-    let recovered = recovery.read(|entry| replay.take(entry)).await?;
+    let recovered = recovery.read(position.applied.index, |entry| replay.take(entry)).await?;
     let (entries, bytes) = (replay.entries, replay.bytes);
     let mut recovered = match recovered {
         Some(recovered) => recovered,

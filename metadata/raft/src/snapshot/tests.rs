@@ -18,21 +18,27 @@ async fn with_topics(world: &World, first: u32, last: u32) -> Life {
     life
 }
 
-/// Installs `source`'s saved state on `target`; whether it said that it was done.
-async fn install_doomed(source: &World, target: &World, calls: u64, carried_out: bool) -> bool {
+/// Installs `source`'s saved state on `target`; whether it said that it was done. `None` if the
+/// process died before it began.
+async fn install_doomed(
+    source: &World,
+    target: &World,
+    calls: u64,
+    carried_out: bool,
+) -> Option<bool> {
     let (disk, _) = DoomedDisk::new(Arc::new(target.memory.clone()), calls, carried_out);
     let ports = target.ports(disk);
     let member = opening::recover(&target.options, target.new_cluster(), &ports);
-    let Some(member) = member.now_or_never() else { return false };
-    let mut member = member.unwrap();
+    let mut member = member.now_or_never()?.unwrap();
     let mut snapshot = source.store.snapshot().await.unwrap().unwrap();
     let installing = install(&mut *snapshot, &target.store, &mut member.log);
-    tokio::time::timeout(std::time::Duration::from_secs(5), installing).await.is_ok()
+    Some(tokio::time::timeout(std::time::Duration::from_secs(5), installing).await.is_ok())
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_installed_snapshot_takes_the_place_of_state_and_log() {
-    for calls in 0..10 {
+    let mut finished = 0;
+    for calls in 0..14 {
         let (source, target) = (World::new(1), World::new(2));
         let life = with_topics(&source, 1, 90).await;
         life.handle.close().await;
@@ -41,12 +47,15 @@ async fn an_installed_snapshot_takes_the_place_of_state_and_log() {
         let done = install_doomed(&source, &target, calls, calls % 2 == 0).await;
         target.crash(None, Some(calls)).await;
         let life = target.open().await.unwrap();
-        assert_eq!(life.handle.with_state(topics_applied), 90, "{calls} calls, done: {done}");
-        life.handle.propose(topic(91)).await.unwrap();
+        let expected = if done.is_some() { 90 } else { 30 };
+        assert_eq!(life.handle.with_state(topics_applied), expected, "{calls} calls: {done:?}");
+        finished += u32::from(done == Some(true));
+        life.handle.propose(topic(expected + 1)).await.unwrap();
         target.crash(Some(life), Some(calls)).await;
         let life = target.open().await.unwrap();
-        assert_eq!(life.handle.with_state(topics_applied), 91);
+        assert_eq!(life.handle.with_state(topics_applied), expected + 1);
     }
+    assert!((1..12).contains(&finished), "{finished}");
 }
 
 #[tokio::test(start_paused = true)]

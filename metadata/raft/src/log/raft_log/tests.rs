@@ -45,13 +45,18 @@ struct Life {
 }
 
 async fn open(disk: SharedDisk) -> Result<Life, OpenError> {
+    open_behind(disk, 0).await
+}
+
+/// Opens the log of a state that covers the entry at `saved_index`.
+async fn open_behind(disk: SharedDisk, saved_index: u64) -> Result<Life, OpenError> {
     let metrics = Arc::new(RaftMetrics::default());
     let recovery = Recovery::begin(Arc::clone(&disk)).await?;
     let mut entries = Vec::new();
     if recovery.identity().is_none() {
         recovery.remove_unstarted().await?;
     }
-    let recovered = recovery.read(|entry| {
+    let recovered = recovery.read(saved_index, |entry| {
         entries.push(entry.clone());
         Ok(())
     });
@@ -343,4 +348,40 @@ async fn a_log_begun_anew_voids_what_was_before_it() {
             assert_eq!(life.entries.last(), Some(&entry(20, 1)));
         }
     }
+}
+
+#[tokio::test]
+async fn segments_older_than_the_saved_state_are_not_read() {
+    let memory = MemoryDisk::new();
+    let disk: SharedDisk = Arc::new(memory.clone());
+    let mut life = open(Arc::clone(&disk)).await.unwrap();
+    for index in 1..=60 {
+        life.log.append(&hard_state(1, index - 1), &[entry(index, 1)]).await.unwrap();
+    }
+    drop(life);
+    let mut life = open_behind(Arc::clone(&disk), 40).await.unwrap();
+    assert!((30..=40).contains(&life.base.index), "{:?}", life.base);
+    assert_eq!(life.entries.last(), Some(&entry(60, 1)));
+    life.log.append(&hard_state(2, 60), &[entry(61, 2)]).await.unwrap();
+    life.log.truncate_front(40).await;
+    assert!(life.log.segments.front().unwrap().number > 1, "they are truncated all the same");
+    let life = open_behind(disk, 40).await.unwrap();
+    assert_eq!(life.entries.last(), Some(&entry(61, 2)));
+}
+
+#[tokio::test]
+async fn many_short_lives_leave_few_files_and_no_reserved_space() {
+    let memory = MemoryDisk::new();
+    let disk: SharedDisk = Arc::new(memory.clone());
+    for index in 1..=100 {
+        let mut life = open_behind(Arc::clone(&disk), index - 1).await.unwrap();
+        life.log.append(&hard_state(index, index - 1), &[entry(index, index)]).await.unwrap();
+        life.log.options.log_kept_bytes = 1 << 20;
+        life.log.truncate_front(index - 1).await;
+        memory.kill();
+    }
+    assert!(memory.paths().len() <= SEGMENTS_MAX + 1, "{}", memory.paths().len());
+    let entries = disk.list(segment::DIRECTORY).await.unwrap();
+    let reserved: u64 = entries.iter().map(|entry| entry.length).sum();
+    assert!(reserved < 40_000, "{reserved}");
 }
