@@ -208,10 +208,8 @@ impl Groups {
 
 /// The lock of a name (FNV-1a: any spread will do).
 fn claim_lock(group: &str) -> usize {
-    let hash = group
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        });
+    let hash = group.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
     (hash % CLAIM_LOCKS as u64) as usize
 }

@@ -78,9 +78,10 @@ pub(super) async fn ring(table: Weak<Groups>) {
                 coordinator.advance();
             }
         }
-        let wait = groups.alarms.first().map_or(IDLE, |at_ms| {
-            Duration::from_millis(at_ms.saturating_sub(now_ms)).min(IDLE)
-        });
+        let wait = groups
+            .alarms
+            .first()
+            .map_or(IDLE, |at_ms| Duration::from_millis(at_ms.saturating_sub(now_ms)).min(IDLE));
         let alarms = Arc::clone(&groups.alarms);
         drop(groups);
         // Whichever comes first, the alarms are looked at again.

@@ -127,7 +127,10 @@ impl Coordinator {
     }
 
     /// Takes a LeaveGroup request.
-    pub(crate) fn leave(self: &Arc<Self>, leaving: &[Leaving]) -> Result<Vec<ErrorCode>, ErrorCode> {
+    pub(crate) fn leave(
+        self: &Arc<Self>,
+        leaving: &[Leaving],
+    ) -> Result<Vec<ErrorCode>, ErrorCode> {
         self.act(|held, now_ms| held.group.handle_leave(now_ms, leaving))
     }
 

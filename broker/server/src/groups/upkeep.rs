@@ -34,9 +34,9 @@ pub(crate) async fn run(broker: &Broker) {
 
 /// Members of a group whose coordinator is gone may be gone too; somebody has to find out.
 async fn claim_abandoned(broker: &Broker) {
-    let abandoned: Vec<String> = broker.metadata.with_state(|state| {
-        state.groups_abandoned().take(CLAIMS_MAX).map(str::to_owned).collect()
-    });
+    let abandoned: Vec<String> = broker
+        .metadata
+        .with_state(|state| state.groups_abandoned().take(CLAIMS_MAX).map(str::to_owned).collect());
     for group in abandoned {
         if let Err(code) = broker.groups.coordinator(&group, Absent::Refuse).await {
             tracing::debug!(group, %code, "abandoned group not claimed now");

@@ -6,7 +6,7 @@ use tidemill_broker_logic::groups::{Join, Ticket};
 use tidemill_kafka::messages::join_group::{JoinGroupRequest, JoinGroupResponse};
 use tidemill_kafka::{ErrorCode, KString};
 
-use super::group_requests::{member_code, may_read_group};
+use super::group_requests::{may_read_group, member_code};
 use crate::broker::Broker;
 use crate::groups::Absent;
 use crate::kafka_service::Context;
@@ -31,11 +31,7 @@ pub(crate) async fn handle(
     response
 }
 
-async fn join(
-    broker: &Broker,
-    context: &Context,
-    request: JoinGroupRequest,
-) -> JoinGroupResponse {
+async fn join(broker: &Broker, context: &Context, request: JoinGroupRequest) -> JoinGroupResponse {
     let refused = |error_code, member_id| JoinGroupResponse {
         error_code,
         member_id,

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use tidemill_broker_logic::groups::Leaving;
 use tidemill_kafka::ErrorCode;
-use tidemill_kafka::messages::leave_group::{LeaveGroupRequest, LeaveGroupResponse, MemberResponse};
+use tidemill_kafka::messages::leave_group::{
+    LeaveGroupRequest, LeaveGroupResponse, MemberResponse,
+};
 
 use super::group_requests::may_read_group;
 use crate::broker::Broker;

@@ -1,7 +1,6 @@
 //! A node over disks in memory, spoken to in Kafka frames without a socket.
 
 use std::net::Ipv4Addr;
-use std::sync::atomic::{AtomicI64, Ordering};
 
 use bytes::{Buf, Bytes};
 use tidemill_appendfile::twin::MemoryDisk;
@@ -23,6 +22,8 @@ use tidemill_storage_store::{DiskObjects, FileLogConfig, FileLogStore};
 
 use super::*;
 use crate::service::{Dispatched, Service, ServiceConnection};
+
+mod groups;
 
 /// Keeps the tasks of one life, so that they can be killed together.
 #[derive(Default)]
@@ -48,11 +49,13 @@ impl TestSpawn {
     }
 }
 
-struct TestClock(AtomicI64);
+/// A wall clock that goes with the test's monotonic one.
+struct TestClock(tokio::time::Instant);
 
 impl Clock for TestClock {
     fn now(&self) -> TimestampMs {
-        TimestampMs(self.0.load(Ordering::Relaxed))
+        let elapsed_ms = i64::try_from(self.0.elapsed().as_millis()).unwrap();
+        TimestampMs(1_700_000_000_000 + elapsed_ms)
     }
 }
 
@@ -84,7 +87,7 @@ impl Client {
             log_store: Arc::new(log_store.await.unwrap()),
             meta_disk: disk,
             state_store: Arc::new(disks.store.clone()),
-            clock: Arc::new(TestClock(AtomicI64::new(1_700_000_000_000))),
+            clock: Arc::new(TestClock(tokio::time::Instant::now())),
             spawn,
             seed: 7,
         };
