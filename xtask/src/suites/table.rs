@@ -49,4 +49,30 @@ pub(crate) const SUITES: &[Suite] = &[
         counts: Counts::CargoTest,
         timeout_s: 2400,
     },
+    Suite {
+        name: "sim",
+        about: "simulation of a node: seeds, determinism, broken twins",
+        needs: &[],
+        commands: &[&["cargo", "run", "--quiet", "--package", "tidemill-sim", "--", "ci"]],
+        counts: Counts::ClosingLine,
+        timeout_s: 1800,
+    },
+    Suite {
+        name: "clients",
+        about: "unmodified Kafka clients of eight kinds against one node",
+        needs: &["python3", "node"],
+        commands: &[
+            &["cargo", "build", "--package", "tidemill"],
+            &[
+                "python3",
+                "tests/clients/run.py",
+                "--server",
+                "target/debug/tidemill",
+                "--json",
+                "target/test-logs/clients.json",
+            ],
+        ],
+        counts: Counts::ClosingLine,
+        timeout_s: 1800,
+    },
 ];
