@@ -53,6 +53,7 @@ pub(crate) struct KafkaSection {
     pub(crate) advertised_port: u64,
     pub(crate) auto_create_topics: bool,
     pub(crate) default_partitions: u64,
+    pub(crate) group_initial_rebalance_delay_ms: u64,
     pub(crate) connections_max: u64,
     pub(crate) request_bytes_max: u64,
     pub(crate) requests_in_flight_max: u64,
@@ -133,6 +134,7 @@ impl Default for Config {
                 advertised_port: 0,
                 auto_create_topics: false,
                 default_partitions: 1,
+                group_initial_rebalance_delay_ms: 3_000,
                 connections_max: 16_384,
                 request_bytes_max: 64 * MIB,
                 requests_in_flight_max: 64,
@@ -179,6 +181,7 @@ impl Config {
     pub(crate) fn for_development() -> Self {
         let mut config = Self::default();
         config.kafka.auto_create_topics = true;
+        config.kafka.group_initial_rebalance_delay_ms = 0;
         config
     }
 }

@@ -124,6 +124,7 @@ async fn sell_and_crash(
         let member = Member::join(&stage.client, tally);
         members.push(member.map_err(|error| met("join the group", &error))?);
     }
+    crew::settled(&stage.client, MEMBERS).await?;
     story.selling(stage.events);
     let progress = Arc::new(Progress::default());
     let begun = Instant::now();
@@ -132,6 +133,7 @@ async fn sell_and_crash(
         if let Some(member) = members.pop() {
             let at = progress.acknowledged.load(Ordering::Relaxed);
             member.leave().await.map_err(|error| met("leave the group", &error))?;
+            crew::settled(&stage.client, MEMBERS - 1).await?;
             story.left(at);
         }
         reach(&progress, stage.events / 2).await;

@@ -11,7 +11,7 @@ mod record;
 mod table;
 mod template;
 
-pub(crate) use bytes_text::{bytes_of_json, json_bytes, show_bytes};
+pub(crate) use bytes_text::{bytes_of_json, json_bytes, kafka_id, show_bytes};
 pub(crate) use console::{Console, print_page};
 pub(crate) use record::{ShownRecord, json_record};
 pub(crate) use table::Table;

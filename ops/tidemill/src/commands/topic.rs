@@ -10,7 +10,7 @@ use crate::cli::{TopicCommand, TopicConfig, TopicCreate, TopicDelete};
 use crate::commands::configs::{TopicConfigs, alter_topic_configs, topic_configs};
 use crate::commands::session::Session;
 use crate::failure::Failure;
-use crate::output::Table;
+use crate::output::{Table, kafka_id};
 
 /// Does what the arguments say.
 pub(super) async fn carry_out(
@@ -44,7 +44,7 @@ async fn create(session: &mut Session, admin: &Admin, args: &TopicCreate) -> Res
     let object = json!({
         "topic": name,
         "created": created.is_some(),
-        "topic_id": created.as_ref().and_then(|created| created.id).map(|id| id.0.to_string()),
+        "topic_id": created.as_ref().and_then(|created| created.id).map(|id| kafka_id(id.0.as_bytes())),
         "partitions_count": created.as_ref().and_then(|created| created.partitions),
     });
     session.console.result(object, || match created.as_ref().map(|created| created.partitions) {
@@ -62,7 +62,7 @@ async fn list(session: &mut Session, admin: &Admin) -> Result<(), Failure> {
         .map(|topic| {
             json!({
                 "topic": &*topic.name,
-                "topic_id": topic.id.map(|id| id.0.to_string()),
+                "topic_id": topic.id.map(|id| kafka_id(id.0.as_bytes())),
                 "partitions_count": topic.partitions.len(),
             })
         })

@@ -85,12 +85,18 @@ pub(crate) const KEYS: &[Key] = &[
         kafka.auto_create_topics,
         Range::Bool,
         "Whether a topic is created when a client first asks for it. Off, so that a misspelled name is \
-         an error; `tidemill dev` turns it on."
+         an error; `tidemill dev` sets it to true."
     ),
     key!(
         kafka.default_partitions,
         Range::Count(1, 10_000),
         "How many partitions a topic gets that is created without saying."
+    ),
+    key!(
+        kafka.group_initial_rebalance_delay_ms,
+        Range::Millis(0, 10 * MINUTE_MS),
+        "How long the first members of a group wait for others to join, which saves rebalances when many \
+         start together. `tidemill dev` sets it to 0."
     ),
     key!(
         kafka.connections_max,

@@ -81,7 +81,7 @@ those of the **cluster**, which give topics their defaults. The last two are cha
 
 `tidemill server --config FILE` reads TOML; `tidemill server --print-config` prints a file with everything below.
 `--set SECTION.KEY=VALUE` changes one setting for one run of `dev` or `server`. `tidemill dev` has the same defaults, but
-creates topics when they are first used.
+creates topics when they are first used and does not let the first members of a group wait.
 ";
 
 const TOPIC_HEAD: &str = "

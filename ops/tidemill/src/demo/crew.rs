@@ -1,20 +1,25 @@
 //! The shop's crew: members of a consumer group that read the events along.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use tidemill_client::{AutoOffsetReset, Client, Consumer, ConsumerConfig};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use crate::demo::stage::TOPIC;
+use crate::demo::stage::{PARTITIONS, TOPIC};
 use crate::demo::tally::{Seen, Tally};
+use crate::failure::Failure;
 
 /// The group's name.
 pub(super) const GROUP: &str = "shop.fulfilment";
 
 /// How long one look for events waits.
 const POLL_MS: u64 = 100;
+
+/// How long the group may take to share the partitions out.
+const SETTLE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What all members have seen together.
 pub(super) type SharedTally = Arc<Mutex<Tally>>;
@@ -58,6 +63,32 @@ impl Member {
         self.leave.send_replace(true);
         self.reading.await.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()))
     }
+}
+
+/// Waits until the group has `members` and they share all partitions of the topic.
+///
+/// # Errors
+/// It does not come to that in time.
+pub(super) async fn settled(client: &Client, members: usize) -> Result<(), Failure> {
+    let deadline = Instant::now() + SETTLE_TIMEOUT;
+    while !is_settled(client, members).await.unwrap_or(false) {
+        if Instant::now() > deadline {
+            let message = format!("the {members} members of {GROUP} did not share the partitions");
+            return Err(Failure::failed(message));
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    Ok(())
+}
+
+async fn is_settled(client: &Client, members: usize) -> tidemill_client::Result<bool> {
+    let groups = client.admin()?.describe_groups(&[GROUP]).await?;
+    let Some((_, Ok(group))) = groups.into_iter().next() else { return Ok(false) };
+    let mut shared: Vec<_> = group.members.iter().flat_map(|member| &member.assignment).collect();
+    shared.sort();
+    shared.dedup();
+    let all = usize::try_from(PARTITIONS).unwrap_or(0);
+    Ok(group.state == "Stable" && group.members.len() == members && shared.len() == all)
 }
 
 async fn read(

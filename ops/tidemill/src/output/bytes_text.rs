@@ -47,6 +47,11 @@ pub(crate) fn bytes_of_json(value: &Value) -> Result<Option<Vec<u8>>, String> {
     }
 }
 
+/// An id of 16 bytes as Kafka's tools write it: URL-safe base64 without padding.
+pub(crate) fn kafka_id(id: &[u8; 16]) -> String {
+    to_base64(id).trim_end_matches('=').replace('+', "-").replace('/', "_")
+}
+
 fn to_hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
@@ -110,6 +115,12 @@ mod tests {
         for wrong in ["Z", "Zg=", "Zg===", "Z!==", "===="] {
             assert_eq!(from_base64(wrong), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn ids_are_written_as_kafka_writes_them() {
+        assert_eq!(kafka_id(&[0; 16]), "AAAAAAAAAAAAAAAAAAAAAA");
+        assert_eq!(kafka_id(&[0xff; 16]), "_____________________w");
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub(super) fn node_config(config: &Config, http_address: SocketAddr) -> NodeConf
         },
         zone: Some(config.node.zone.clone()).filter(|zone| !zone.is_empty()),
         http_address: Some(http_address.to_string()),
-        startup_configs: startup_configs(&config.kafka),
+        startup_configs: startup_configs(config, http_address),
         request_memory_bytes: fitting(config.memory.request_bytes),
         hot_cache_bytes: config.memory.hot_cache_bytes,
         catch_up_read_bytes: config.memory.catch_up_read_bytes,
@@ -50,11 +50,31 @@ fn set_lane_limits(node: &mut NodeConfig, log: &LogSection) {
     limits.slow_put = Duration::from_millis(log.slow_put_ms);
 }
 
-fn startup_configs(kafka: &KafkaSection) -> BTreeMap<String, String> {
-    BTreeMap::from([
-        ("auto.create.topics.enable".to_owned(), kafka.auto_create_topics.to_string()),
-        ("num.partitions".to_owned(), kafka.default_partitions.to_string()),
-    ])
+/// What the broker tells of itself in DescribeConfigs, by Kafka's names, and what stands behind the
+/// configs of the cluster.
+fn startup_configs(config: &Config, http_address: SocketAddr) -> BTreeMap<String, String> {
+    let (node, kafka) = (&config.node, &config.kafka);
+    let port = match kafka.advertised_port {
+        0 => u64::from(kafka.listen_address.port()),
+        port => port,
+    };
+    let mut configs = vec![
+        ("auto.create.topics.enable", kafka.auto_create_topics.to_string()),
+        ("num.partitions", kafka.default_partitions.to_string()),
+        ("group.initial.rebalance.delay.ms", kafka.group_initial_rebalance_delay_ms.to_string()),
+        ("broker.id", node.broker_id.to_string()),
+        ("node.id", node.broker_id.to_string()),
+        ("log.dirs", node.data_dir.clone()),
+        ("listeners", format!("PLAINTEXT://{}", kafka.listen_address)),
+        ("advertised.listeners", format!("PLAINTEXT://{}:{port}", advertised_host(kafka))),
+        ("connections.max.idle.ms", kafka.idle_timeout_ms.to_string()),
+        ("socket.request.max.bytes", kafka.request_bytes_max.to_string()),
+        ("tidemill.http.address", http_address.to_string()),
+    ];
+    if !node.zone.is_empty() {
+        configs.push(("broker.rack", node.zone.clone()));
+    }
+    configs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
 fn listener_limits(kafka: &KafkaSection) -> ListenerLimits {

@@ -13,7 +13,7 @@ use crate::cli::TopicDescribe;
 use crate::commands::configs::{TopicConfigs, topic_configs};
 use crate::commands::session::Session;
 use crate::failure::Failure;
-use crate::output::Table;
+use crate::output::{Table, kafka_id};
 
 /// A topic with what was asked about it.
 struct Described {
@@ -103,7 +103,7 @@ impl Described {
             .collect();
         json!({
             "topic": &*self.topic.name,
-            "topic_id": self.topic.id.map(|id| id.0.to_string()),
+            "topic_id": self.topic.id.map(|id| kafka_id(id.0.as_bytes())),
             "offsets_count": self.records(),
             "partitions": partitions,
             "configs": configs,
@@ -132,7 +132,7 @@ impl Described {
         format!(
             "topic    {}\nid       {}\nconfigs  {configs}\noffsets  {}\n\n{}",
             self.topic.name,
-            self.topic.id.map_or_else(|| "-".to_owned(), |id| id.0.to_string()),
+            self.topic.id.map_or_else(|| "-".to_owned(), |id| kafka_id(id.0.as_bytes())),
             self.records(),
             table.render()
         )
