@@ -6,7 +6,7 @@ use super::{fuzz_command, fuzz_snapshot, snapshot_bytes};
 use crate::fixture_test::{samples, small_state};
 use crate::harness::START;
 
-/// Mutations of each run. The long runs are a command of the tests crate.
+/// Mutations of each run, unless `TIDEMILL_FUZZ_RUNS` says.
 const MUTATIONS: usize = 20_000;
 
 struct Random(u64);
@@ -62,7 +62,9 @@ fn corpus(target: &str, seeds: Vec<(&str, Vec<u8>)>) -> Vec<Vec<u8>> {
 fn run(target: fn(&[u8]), corpus: &[Vec<u8>]) {
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     corpus.iter().for_each(|bytes| target(bytes));
-    for _ in 0..MUTATIONS {
+    let asked = std::env::var("TIDEMILL_FUZZ_RUNS").ok();
+    let runs = asked.and_then(|text| text.parse().ok()).unwrap_or(MUTATIONS);
+    for _ in 0..runs {
         let mut bytes = corpus[random.below(corpus.len())].clone();
         mutate(&mut bytes, &mut random);
         target(&bytes);
