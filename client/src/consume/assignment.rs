@@ -219,6 +219,7 @@ impl Assignment {
         }
         let mut taken = Vec::new();
         for partition in order {
+            let stamp = self.stamp();
             let Some(assigned) = self.partitions.get_mut(&partition) else { continue };
             let Place::At(position) = &mut assigned.place else { continue };
             let left = count - taken.len();
@@ -227,7 +228,9 @@ impl Assignment {
             match more {
                 Ok(more) => taken.extend(more),
                 Err(error) => {
-                    assigned.fetch_from = *position;
+                    // It is fetched again; what is on its way goes on behind it and is thrown away.
+                    let place = Place::At(*position);
+                    *assigned = Assigned::new(stamp, place);
                     if taken.is_empty() {
                         return Err(error);
                     }

@@ -2,6 +2,7 @@
 //!
 //! - Batches are unpacked one by one, when their records are wanted, so that a compressed answer
 //!   does not fill the memory.
+//! - A batch that cannot be read is told once what came before it has been taken.
 //! - Under read_committed, records of aborted transactions are left out, by the list that came with
 //!   the answer. Control batches are never records.
 
@@ -34,6 +35,8 @@ pub(crate) struct Buffer {
     unpacked_end: Offset,
     /// Producers whose transaction is one that was aborted.
     aborting: BTreeSet<i64>,
+    /// What is wrong with the next batch.
+    failure: Option<Error>,
 }
 
 impl Buffer {
@@ -48,7 +51,7 @@ impl Buffer {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.answers.is_empty() && self.unpacked.is_empty()
+        self.answers.is_empty() && self.unpacked.is_empty() && self.failure.is_none()
     }
 
     /// Takes up to `count` records, and moves `position` behind what was taken or left out.
@@ -73,13 +76,23 @@ impl Buffer {
                 taken.push(record);
                 continue;
             }
-            let unpacked = self.unpack(partition, *position, verify_checksums, decompressor);
-            let Some(end) = unpacked.inspect_err(|_| *self = Self::default()).map_err(|error| {
-                let message = format!("{partition} at offset {position}: {error}");
-                Error::caused(fault(&error), message, error)
-            })?
-            else {
+            if let Some(failure) = self.failure.take() {
+                if taken.is_empty() {
+                    return Err(failure);
+                }
+                self.failure = Some(failure);
                 break;
+            }
+            let unpacked = self.unpack(partition, *position, verify_checksums, decompressor);
+            let end = match unpacked {
+                Ok(Some(end)) => end,
+                Ok(None) => break,
+                Err(error) => {
+                    let message = format!("{partition} at offset {position}: {error}");
+                    let failure = Some(Error::caused(fault(&error), message, error));
+                    *self = Self { failure, ..Self::default() };
+                    continue;
+                }
             };
             self.unpacked_end = end;
             if self.unpacked.is_empty() {

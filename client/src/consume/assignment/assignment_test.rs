@@ -138,6 +138,23 @@ fn a_seek_throws_away_what_waits_and_what_is_on_its_way() {
 }
 
 #[test]
+fn a_batch_that_cannot_be_read_is_fetched_again_and_not_passed_by_what_is_on_its_way() {
+    let mut assignment = reading(&[0]);
+    let _ = plan(&mut assignment, &[]);
+    let mut damaged = batch(10, 1, 10).to_vec();
+    damaged[70] ^= 1;
+    let first = part(&assignment, 0, 10);
+    let _ = answered(&mut assignment, &first, answer(ErrorCode::NONE, damaged.into()));
+    assert_eq!(plan(&mut assignment, &[]), [(1, vec![(0, 11)])]);
+    let second = part(&assignment, 0, 11);
+    assert!(assignment.take(9, true, &mut Decompressor::new()).is_err());
+    let _ = answered(&mut assignment, &second, answer(ErrorCode::NONE, batch(11, 1, 10)));
+    assert_eq!(take(&mut assignment, 9), []);
+    assert_eq!(assignment.position(&t(0)), Some(Offset(10)));
+    assert_eq!(plan(&mut assignment, &[]), [(1, vec![(0, 10)])]);
+}
+
+#[test]
 fn paused_partitions_are_neither_fetched_nor_taken_from() {
     let mut assignment = reading(&[0]);
     let _ = plan(&mut assignment, &[]);

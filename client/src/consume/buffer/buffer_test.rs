@@ -137,6 +137,20 @@ fn a_wrong_checksum_is_corrupt_and_names_the_place_unless_it_is_not_looked_at() 
 }
 
 #[test]
+fn what_comes_before_a_batch_that_cannot_be_read_is_taken_first() {
+    let mut damaged = BytesMut::from(&plain(Codec::None, 2, &["c"])[..]);
+    damaged[65] ^= 1;
+    let batches = [plain(Codec::None, 0, &["a", "b"]), damaged.freeze()];
+    let mut buffer = buffer(&batches, &[]);
+    let mut position = Offset(0);
+    assert_eq!(take(&mut buffer, 9, &mut position), pairs(&[(0, "a"), (1, "b")]));
+    let decompressor = &mut Decompressor::new();
+    let error = buffer.take(&t(), 9, &mut position, true, decompressor).unwrap_err();
+    assert_eq!((error.kind(), position), (ErrorKind::Corrupt, Offset(2)));
+    assert!(buffer.is_empty());
+}
+
+#[test]
 fn a_batch_that_is_cut_short_is_left_for_the_next_fetch() {
     let whole = plain(Codec::None, 1, &["b"]);
     let cut = whole.slice(..whole.len() - 1);
