@@ -6,7 +6,7 @@
 //!
 //! Read in this order: [`handle`] (what callers hold), [`node`] (the member and its loop), [`log`]
 //! (the Raft log on disk), [`save`] (saved state), [`watch`] (events), [`options`], [`error`],
-//! [`metrics`].
+//! [`metrics`], [`fuzz`].
 //!
 //! Not here: what commands mean (`tidemill-metadata-state`), housekeeping, the network.
 
@@ -14,6 +14,7 @@ pub(crate) mod budget;
 #[cfg(test)]
 mod doomed_disk;
 pub mod error;
+pub mod fuzz;
 pub mod handle;
 pub(crate) mod leader_clock;
 pub mod log;

@@ -46,6 +46,8 @@ pub struct RaftMetrics {
     pub saved_index: AtomicU64,
     /// Microseconds of the last save.
     pub save_us_last: AtomicU64,
+    /// The longest time that taking out what changed held up the loop, in microseconds.
+    pub save_stall_us_max: AtomicU64,
     /// Watchers cut off because they were slow.
     pub watchers_cut_off: AtomicU64,
     /// 1 while the wall clock is not believed, else 0.

@@ -1,6 +1,6 @@
 //! Saving applied state behind the log ("write-behind"), so that a restart replays little.
 //!
-//! Read in this order: [`state_store`] (the port), [`redb_store`] (the adapter), [`memory_store`]
+//! Read in this order: [`state_store`] (the port), [`redb_store`] (the adapter), `memory_store`
 //! (the twin), `saver` (the task that saves).
 
 #[cfg(any(test, feature = "twin"))]

@@ -162,7 +162,8 @@ async fn a_life_that_saved_nothing_is_replayed() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     let save_us = handle.metrics().save_us_last.load(Ordering::Relaxed);
-    println!("saved everything in {save_us} us");
+    let stall_us = handle.metrics().save_stall_us_max.load(Ordering::Relaxed);
+    println!("saved everything in {save_us} us, held up the loop for {stall_us} us");
     handle.close().await;
     drop(handle);
 

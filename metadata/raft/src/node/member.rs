@@ -404,7 +404,10 @@ impl Member {
             warn!(index, "the term of an applied entry is not known; the state is not saved");
             return;
         };
+        let began = Instant::now();
         let set = self.shared.state.write().take_changes();
+        let stall_us = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
+        self.shared.metrics.save_stall_us_max.fetch_max(stall_us, Ordering::Relaxed);
         let membership = self.log.membership().clone();
         let position = SavedPosition { applied, membership, installed: false };
         self.saves.begun_index = index;
