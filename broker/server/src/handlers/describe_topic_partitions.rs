@@ -87,6 +87,9 @@ fn described(
             leader_epoch: view.map_or(0, |view| view.leader_epoch().0),
             replica_nodes: vec![node],
             isr_nodes: vec![node],
+            // Null is allowed on the wire, but Kafka's own client does not take it.
+            eligible_leader_replicas: Some(Vec::new()),
+            last_known_elr: Some(Vec::new()),
             ..DescribeTopicPartitionsResponsePartition::default()
         }
     });
