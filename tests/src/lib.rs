@@ -3,10 +3,13 @@
 //! Each suite is a program of `src/bin` with its parts in a module here. All chance follows from a seed
 //! that is printed.
 //!
-//! Read in this order: [`report`], [`chance`], [`fuzz`].
+//! Read in this order: [`report`], [`chance`], [`fuzz`], [`server`], [`wire`], [`kill9`].
 
 pub mod chance;
 pub mod fuzz;
+pub mod kill9;
 pub mod memory;
 pub mod report;
+pub mod server;
+pub mod wire;
 pub mod workspace;

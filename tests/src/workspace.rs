@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use anyhow::{Context, Result};
+
 /// The root of the checkout that this program was built from.
 #[must_use]
 pub fn root() -> PathBuf {
@@ -22,4 +24,16 @@ pub fn target() -> PathBuf {
 #[must_use]
 pub fn shown(path: &Path) -> String {
     path.strip_prefix(root()).unwrap_or(path).display().to_string()
+}
+
+/// The server's program: `named`, or the one that was built beside this program.
+///
+/// # Errors
+/// It is not known where this program is.
+pub fn server(named: Option<PathBuf>) -> Result<PathBuf> {
+    if let Some(named) = named {
+        return Ok(named);
+    }
+    let own = std::env::current_exe().context("find this program")?;
+    Ok(own.with_file_name("tidemill"))
 }
