@@ -31,6 +31,7 @@ use super::*;
 /// A member's own connection.
 struct Member {
     connection: Box<dyn ServiceConnection>,
+    instance_id: Option<KString>,
     id: KString,
     generation: i32,
 }
@@ -38,7 +39,7 @@ struct Member {
 impl Member {
     fn connect(client: &Client) -> Self {
         let connection = client.node.service().connect((Ipv4Addr::LOCALHOST, 2).into());
-        Self { connection, id: KString::new(), generation: -1 }
+        Self { connection, instance_id: None, id: KString::new(), generation: -1 }
     }
 
     async fn call<R: Request>(&mut self, request: &R, version: i16) -> R::Response {
@@ -60,6 +61,7 @@ impl Member {
                 session_timeout_ms: 10_000,
                 rebalance_timeout_ms: 60_000,
                 member_id: self.id.clone(),
+                group_instance_id: self.instance_id.clone(),
                 protocol_type: "consumer".into(),
                 protocols: vec![JoinGroupRequestProtocol {
                     name: "range".into(),
@@ -85,6 +87,7 @@ impl Member {
             group_id: "g".into(),
             generation_id: self.generation,
             member_id: self.id.clone(),
+            group_instance_id: self.instance_id.clone(),
             protocol_type: Some("consumer".into()),
             protocol_name: Some("range".into()),
             assignments: assignments.collect(),
@@ -98,6 +101,7 @@ impl Member {
             group_id: "g".into(),
             generation_id: self.generation,
             member_id: self.id.clone(),
+            group_instance_id: self.instance_id.clone(),
             ..HeartbeatRequest::default()
         };
         self.call(&request, 4).await.error_code
@@ -108,6 +112,7 @@ impl Member {
             group_id: "g".into(),
             generation_id_or_member_epoch: self.generation,
             member_id: self.id.clone(),
+            group_instance_id: self.instance_id.clone(),
             topics: vec![OffsetCommitRequestTopic {
                 name: topic.into(),
                 partitions: vec![OffsetCommitRequestPartition {
@@ -349,4 +354,57 @@ async fn a_drain_answers_the_members_that_wait() {
     assert_eq!(joined.error_code, ErrorCode::NOT_COORDINATOR);
     assert_eq!(a.heartbeat().await, ErrorCode::COORDINATOR_NOT_AVAILABLE);
     spawn.kill().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_static_member_that_came_back_keeps_its_place_after_a_crash() {
+    let disks = disks();
+    let mut client = Client::start(&disks).await;
+    client.create("t", 1).await;
+    let mut old = Member::connect(&client);
+    old.instance_id = Some("i".into());
+    old.join(READS_T).await;
+    let id = old.id.clone();
+    assert_eq!(old.sync(&[(&id, b"p0")]).await.assignment, &b"p0"[..]);
+    let mut new = Member::connect(&client);
+    new.instance_id = Some("i".into());
+    let joined = new.join(READS_T).await;
+    assert_eq!((joined.generation_id, joined.skip_assignment), (1, true), "no rebalance");
+    assert_ne!(new.id, old.id);
+    assert_eq!(old.heartbeat().await, ErrorCode::FENCED_INSTANCE_ID);
+    assert_eq!(new.commit("t", 0, 5).await, ErrorCode::NONE);
+    client.spawn.kill().await;
+    drop(client);
+
+    let client = Client::start(&disks).await;
+    for member in [&mut old, &mut new] {
+        member.connection = client.node.service().connect((Ipv4Addr::LOCALHOST, 4).into());
+    }
+    assert_eq!(old.heartbeat().await, ErrorCode::FENCED_INSTANCE_ID);
+    assert_eq!(old.commit("t", 0, 1).await, ErrorCode::FENCED_INSTANCE_ID);
+    assert_eq!(new.heartbeat().await, ErrorCode::NONE);
+    assert_eq!(new.sync(&[]).await.assignment, &b"p0"[..]);
+    assert_eq!(new.commit("t", 0, 6).await, ErrorCode::NONE);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_group_that_expired_under_its_coordinator_is_claimed_again() {
+    let mut client = Client::start(&disks()).await;
+    client.create("t", 1).await;
+    let expire = || async {
+        let groups = vec!["g".to_owned()];
+        let command = tidemill_metadata_state::command::DeleteGroups { groups };
+        client.node.broker().metadata.propose(command).await.unwrap();
+    };
+    let mut nobody = Member::connect(&client);
+    assert_eq!(nobody.commit("t", 0, 5).await, ErrorCode::NONE);
+    expire().await;
+    assert_eq!(nobody.commit("t", 0, 6).await, ErrorCode::NONE);
+    let mut member = Member::connect(&client);
+    assert_eq!(member.join(READS_T).await.error_code, ErrorCode::NONE);
+    expire().await;
+    let id = member.id.clone();
+    assert_eq!(member.sync(&[(&id, b"p0")]).await.assignment, &b"p0"[..]);
+    assert_eq!(member.commit("t", 0, 7).await, ErrorCode::NONE);
+    assert_eq!(committed(&mut client).await, [(0, 7)]);
 }
