@@ -6,6 +6,8 @@
 
 mod data_folder;
 mod descriptors;
+#[cfg(feature = "hurt")]
+mod hurt;
 mod node_config;
 mod node_probe;
 mod ready_line;
@@ -103,6 +105,8 @@ async fn live(config: Config, stop_with_stdin: bool, begun: Instant) -> Result<(
         seed: data_folder::random_seed()?,
     };
     let node_config = node_config::node_config(&config, http_address);
+    #[cfg(feature = "hurt")]
+    let node_config = hurt::held_back(node_config);
     let node = tokio::select! {
         started = Node::start(node_config, ports) => started.map_err(|e| cannot_start(&e))?,
         signal = signals.next() => {

@@ -1,6 +1,6 @@
 //! A server as a process: ready, refusing a second one, killed, drained; and the exit codes of commands.
 
-#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod support;
 
@@ -24,7 +24,8 @@ fn what_was_acknowledged_is_there_after_a_kill() {
     ];
     let before = server.ok(&read);
     assert_eq!(before.lines().count(), 500);
-    let server = Server::over(server.kill());
+    let (_, folder) = server.end(true);
+    let server = Server::over(folder);
     let after = server.ok(&read);
     let sorted = |text: &str| {
         let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
@@ -32,7 +33,7 @@ fn what_was_acknowledged_is_there_after_a_kill() {
         lines
     };
     assert_eq!(sorted(&before), sorted(&after));
-    assert_eq!(server.stop(), Some(0));
+    assert_eq!(server.end(false).0, Some(0));
 }
 
 #[test]

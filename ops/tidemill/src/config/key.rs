@@ -96,7 +96,7 @@ pub(crate) fn bytes_text(bytes: u64) -> String {
 
 /// A number of milliseconds in the largest unit that divides it.
 pub(crate) fn millis_text(ms: u64) -> String {
-    let units = [(86_400_000, "days"), (3_600_000, "h"), (60_000, "min"), (1000, "s")];
+    let units = [(3_600_000, "h"), (60_000, "min"), (1000, "s")];
     match units.iter().find(|(unit, _)| ms >= *unit && ms.is_multiple_of(*unit)) {
         Some((unit, name)) => format!("{} {name}", ms / unit),
         None => format!("{ms} ms"),

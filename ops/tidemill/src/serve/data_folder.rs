@@ -49,7 +49,10 @@ impl DataFolder {
 
     /// As a disk.
     pub(super) fn disk(&self) -> SharedDisk {
-        Arc::new(self.disk.clone())
+        let disk: SharedDisk = Arc::new(self.disk.clone());
+        #[cfg(feature = "hurt")]
+        let disk = crate::serve::hurt::slowed(disk);
+        disk
     }
 
     /// Where metadata state is saved.

@@ -5,24 +5,24 @@ use std::net::TcpStream;
 use std::process::{Child, Command, Output, Stdio};
 
 /// The binary under test.
-pub const PROGRAM: &str = env!("CARGO_BIN_EXE_tidemill");
+pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_tidemill");
 
 /// A running server with data in a temporary folder. It ends with the test, however that ends.
-pub struct Server {
+pub(crate) struct Server {
     child: Child,
-    pub kafka: String,
-    pub http: String,
-    pub data: tempfile::TempDir,
+    pub(crate) kafka: String,
+    pub(crate) http: String,
+    pub(crate) data: tempfile::TempDir,
 }
 
 impl Server {
     /// Starts one on free ports and waits until it is ready.
-    pub fn start() -> Self {
+    pub(crate) fn start() -> Self {
         Self::over(tempfile::tempdir().unwrap())
     }
 
     /// Starts one over a folder that exists.
-    pub fn over(data: tempfile::TempDir) -> Self {
+    pub(crate) fn over(data: tempfile::TempDir) -> Self {
         let mut child = Command::new(PROGRAM)
             .args(["dev", "--kafka", "127.0.0.1:0", "--http", "127.0.0.1:0", "--stop-with-stdin"])
             .arg("--data")
@@ -53,12 +53,12 @@ impl Server {
     }
 
     /// Runs a command against it.
-    pub fn run(&self, arguments: &[&str]) -> Output {
+    pub(crate) fn run(&self, arguments: &[&str]) -> Output {
         self.run_with_input(arguments, "")
     }
 
     /// Runs a command against it, with something on its standard input.
-    pub fn run_with_input(&self, arguments: &[&str], input: &str) -> Output {
+    pub(crate) fn run_with_input(&self, arguments: &[&str], input: &str) -> Output {
         let mut child = Command::new(PROGRAM)
             .args(arguments)
             .env("TIDEMILL_BOOTSTRAP", &self.kafka)
@@ -74,12 +74,12 @@ impl Server {
     }
 
     /// Runs a command that must succeed, and answers what it printed.
-    pub fn ok(&self, arguments: &[&str]) -> String {
+    pub(crate) fn ok(&self, arguments: &[&str]) -> String {
         self.ok_with_input(arguments, "")
     }
 
     /// As [`Server::ok`], with something on its standard input.
-    pub fn ok_with_input(&self, arguments: &[&str], input: &str) -> String {
+    pub(crate) fn ok_with_input(&self, arguments: &[&str], input: &str) -> String {
         let output = self.run_with_input(arguments, input);
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{arguments:?}: {said}");
@@ -87,7 +87,7 @@ impl Server {
     }
 
     /// What an HTTP path answers: the whole answer.
-    pub fn get(&self, path: &str) -> String {
+    pub(crate) fn get(&self, path: &str) -> String {
         let mut stream = TcpStream::connect(&self.http).unwrap();
         write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
         let mut answer = String::new();
@@ -95,17 +95,15 @@ impl Server {
         answer
     }
 
-    /// Kills it, and gives back its folder.
-    pub fn kill(mut self) -> tempfile::TempDir {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
-        std::mem::replace(&mut self.data, tempfile::tempdir().unwrap())
-    }
-
-    /// Asks it to stop, and answers its exit code.
-    pub fn stop(mut self) -> Option<i32> {
-        drop(self.child.stdin.take());
-        self.child.wait().unwrap().code()
+    /// Kills it, or asks it to stop; answers its exit code and gives back its folder.
+    pub(crate) fn end(mut self, is_killed: bool) -> (Option<i32>, tempfile::TempDir) {
+        if is_killed {
+            self.child.kill().unwrap();
+        } else {
+            drop(self.child.stdin.take());
+        }
+        let code = self.child.wait().unwrap().code();
+        (code, std::mem::replace(&mut self.data, tempfile::tempdir().unwrap()))
     }
 }
 
