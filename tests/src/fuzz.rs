@@ -31,8 +31,8 @@ use target::{TARGETS, Target};
 /// Feeds decoders with hostile bytes.
 #[derive(Debug, Parser)]
 struct Args {
-    /// `ci` for every target, or one of: frame, batch, log-object, index-object, append-file, command,
-    /// snapshot.
+    /// `ci` for every target, or one of: frame, batch, log-object, index-object, append-file,
+    /// raft-record, command, snapshot.
     target: String,
     /// Inputs for each target, the corpus included.
     #[arg(long, default_value_t = 1_000_000)]

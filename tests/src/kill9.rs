@@ -9,6 +9,7 @@
 //! - A soak can be interrupted and goes on where its last audit ended.
 
 mod client_producer;
+mod committer;
 mod ledger;
 mod load;
 mod moment;

@@ -2,6 +2,7 @@
 
 use tidemill_appendfile::fuzz::fuzz_frames;
 use tidemill_kafka::fuzz::fuzz_frame;
+use tidemill_metadata_raft::fuzz::fuzz_raft_record;
 use tidemill_metadata_state::fuzz::{fuzz_command, fuzz_snapshot};
 use tidemill_records::fuzz::fuzz_batch;
 use tidemill_storage_format::fuzz::{fuzz_index_object, fuzz_log_object};
@@ -25,6 +26,7 @@ pub(super) const TARGETS: &[Target] = &[
     Target { name: "log-object", corpus: "storage/format/fixtures/corpus/log-object", run: fuzz_log_object },
     Target { name: "index-object", corpus: "storage/format/fixtures/corpus/index-object", run: fuzz_index_object },
     Target { name: "append-file", corpus: "storage/appendfile/fixtures/corpus/append-file", run: fuzz_frames },
+    Target { name: "raft-record", corpus: "tests/corpus/raft-record", run: fuzz_raft_record },
     Target { name: "command", corpus: "metadata/state/corpus/command", run: fuzz_command },
     Target { name: "snapshot", corpus: "metadata/state/corpus/snapshot", run: fuzz_snapshot },
 ];

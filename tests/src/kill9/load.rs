@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 use tokio::runtime::{self, Runtime};
 
 use super::client_producer::ClientProducer;
+use super::committer::{self, Committer};
 use super::ledger::Ledger;
 use super::raw_producer::{Post, RawProducer};
 use super::rest::Rest;
@@ -20,6 +21,8 @@ const RAW: u32 = 2;
 const PLAIN: u32 = 1;
 /// How many producers there are.
 pub(crate) const PRODUCERS: u32 = CLIENTS + RAW + PLAIN;
+/// Those who rest when asked: the producers and the committer.
+const WORKERS: u32 = PRODUCERS + 1;
 /// Bytes of values a second, of each.
 const RATE_BYTES: u64 = 1 << 20;
 /// So long all that is under way may take to be answered, once the server is there again.
@@ -54,6 +57,17 @@ impl Load {
         let thread = thread::Builder::new().name("consumer".to_owned());
         let thread = thread.spawn(move || handle.block_on(consumer.run()));
         let mut threads = vec![thread.context("start a thread")?];
+        let committed = committer::committed(kafka)?;
+        let committer = Committer {
+            place: PRODUCERS,
+            kafka,
+            ledger: ledger.clone(),
+            rest: rest.clone(),
+            acked: committed,
+            sent: committed,
+        };
+        let thread = thread::Builder::new().name("committer".to_owned());
+        threads.push(thread.spawn(move || committer.run()).context("start a thread")?);
         for place in 0..PRODUCERS {
             let producer = first_producer + place;
             let post = Post { producer, place, kafka, seed, rate_bytes: RATE_BYTES };
@@ -71,10 +85,10 @@ impl Load {
         Ok(Self { ledger: ledger.clone(), rest, threads, runtime: Some(runtime) })
     }
 
-    /// Lets all that is under way be answered, and everything be consumed that `ends` says is there.
+    /// Lets all that is under way be answered.
     pub(crate) fn rest(&self) {
-        if let Err(busy) = self.rest.ask(PRODUCERS, REST_TIMEOUT) {
-            let words = format!("producers {busy:?} have no answer after {REST_TIMEOUT:?}");
+        if let Err(busy) = self.rest.ask(WORKERS, REST_TIMEOUT) {
+            let words = format!("workers {busy:?} have no answer after {REST_TIMEOUT:?}");
             self.ledger.other(words);
         }
     }

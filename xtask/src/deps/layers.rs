@@ -80,7 +80,8 @@ pub(crate) const CRATES: &[Layer] = &[
     // Everything that decodes bytes from outside or from disk is fuzzed.
     Layer { name: "tidemill-tests", folder: "tests", part: Does, may_import: &[
         "tidemill-base", "tidemill-records", "tidemill-kafka",
-        "tidemill-appendfile", "tidemill-storage-format", "tidemill-metadata-state", "tidemill-client",
+        "tidemill-appendfile", "tidemill-storage-format", "tidemill-metadata-state", "tidemill-metadata-raft",
+        "tidemill-client",
     ] },
     Layer { name: "xtask", folder: "xtask", part: Does, may_import: &[] },
 ];
