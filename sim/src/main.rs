@@ -111,6 +111,9 @@ fn ci(seeds: u64) -> ExitCode {
         if !verdict.violations.is_empty() {
             describe(verdict);
         }
+        if verdict.seed % 50 == 0 {
+            say(&format!("seed {} of {seeds}", verdict.seed));
+        }
     });
     say(&format!(
         "| {seeds} seeds: {} operations, {} faults",
