@@ -63,6 +63,11 @@ impl Entries {
             last.max_timestamp = last.max_timestamp.max(item.max_timestamp);
             last.extents += u32::from(!item.is_folded());
             last.dirty = true;
+            if last.items.len() == last.items.capacity() {
+                // Doubling, but never beyond what a chunk may hold.
+                let room = CHUNK_ENTRIES_MAX - last.items.len();
+                last.items.reserve_exact(room.min(last.items.len().max(4)));
+            }
             last.items.push(item);
         } else {
             self.chunks.push_back(Chunk::new(item.base_offset, vec![item], true));
