@@ -73,7 +73,7 @@ impl Error {
 
     /// The same error with another kind and an advice behind its message.
     #[must_use]
-    pub(crate) fn as_kind(self, kind: ErrorKind, advice: &str) -> Self {
+    pub(crate) fn with_kind(self, kind: ErrorKind, advice: &str) -> Self {
         let message = format!("{}; {advice}", self.0.message);
         let code = self.code();
         Self(Arc::new(Details { kind, code, message, source: Some(Box::new(self)) }))

@@ -1,7 +1,7 @@
 //! Groups: how partitions are shared out among members, being a member, and a group's offsets.
 //!
 //! The classic protocol, eager: before members join a new generation they give up what they have.
-//! [`membership`] decides what a member does next and what an answer means; the member's task does
+//! `membership` decides what a member does next and what an answer means; the member's task does
 //! it, so that heartbeats go on whatever the application does; partitions come and go only while the
 //! application polls.
 //!

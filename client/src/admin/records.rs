@@ -39,8 +39,8 @@ impl Admin {
                 Err(error) => Some(error),
                 Ok(_) => {
                     let answers = self.delete_records_once(&left).await;
-                    let retriable = answers.values().filter_map(|one| one.as_ref().err());
-                    let again = retriable.filter(|error| worth_repeating(error)).last().cloned();
+                    let mut errors = answers.values().filter_map(|one| one.as_ref().err());
+                    let again = errors.find(|error| worth_repeating(error)).cloned();
                     left.retain(|partition, _| {
                         let answer = answers.get(partition).and_then(|one| one.as_ref().err());
                         answer.is_some_and(worth_repeating)

@@ -345,7 +345,7 @@ impl Assignment {
                     }
                     None => FetchVerdict::Tell(
                         Error::answered(what(), answer.error_code)
-                            .as_kind(ErrorKind::NotFound, "seek, or set auto_offset_reset"),
+                            .with_kind(ErrorKind::NotFound, "seek, or set auto_offset_reset"),
                     ),
                 }
             }

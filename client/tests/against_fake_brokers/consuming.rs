@@ -148,7 +148,7 @@ async fn an_offset_that_is_gone_is_told_or_found_anew() {
 
 #[tokio::test]
 async fn a_damaged_batch_is_told_and_can_be_passed() {
-    let cluster = filled(20).await;
+    let cluster = filled(60).await;
     let damaged = {
         let mut state = cluster.state.lock();
         let partition = &mut state.topics.get_mut("t").unwrap().partitions[0];
@@ -166,7 +166,7 @@ async fn a_damaged_batch_is_told_and_can_be_passed() {
     assert!(error.to_string().contains(&format!("t-0 at offset {damaged}")), "{error}");
     let next = cluster.state.lock().topics["t"].partitions[0].batches[2].0;
     consumer.seek(&t(0), Offset(next)).unwrap();
-    check(&read(&mut consumer, (20 - next) as usize).await, 0, next..20);
+    check(&read(&mut consumer, (60 - next) as usize).await, 0, next..60);
 }
 
 #[tokio::test]

@@ -179,12 +179,12 @@ async fn offsets_are_committed_by_hand_and_refusals_are_told() {
     let zero = TopicPartition::new("t", 0);
     consumer.assign([zero.clone()]).unwrap();
     let _ = read(&mut consumer, 5).await;
-    assert!(consumer.committed(&[zero.clone()]).await.unwrap().is_empty());
+    assert!(consumer.committed(std::slice::from_ref(&zero)).await.unwrap().is_empty());
     cluster.spoil(ApiKey::OffsetCommit, &[Fault::DropAfter]);
     consumer.commit().await.unwrap();
     assert_eq!(committed(&cluster), Some(5));
     consumer.commit_offsets(&Offsets::from([(zero.clone(), Offset(2))])).await.unwrap();
-    let found = consumer.committed(&[zero.clone()]).await.unwrap();
+    let found = consumer.committed(std::slice::from_ref(&zero)).await.unwrap();
     assert_eq!(found[&zero].offset, Offset(2));
     cluster.spoil(ApiKey::OffsetCommit, &[Fault::Code(ErrorCode::ILLEGAL_GENERATION)]);
     let error = consumer.commit().await.unwrap_err();

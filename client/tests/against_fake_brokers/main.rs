@@ -4,6 +4,8 @@
 //! to spoil and how. What is checked is what was stored, what the application was told, and which
 //! requests were made; never how long it took.
 
+#![expect(clippy::unwrap_used, reason = "all of this is test code")]
+
 mod cluster;
 mod connections;
 mod consuming;
