@@ -15,6 +15,7 @@ mod settings;
 
 use std::io::Write;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -116,7 +117,8 @@ async fn live(config: Config, stop_with_stdin: bool, begun: Instant) -> Result<(
     };
     let kafka = node.kafka_address().unwrap_or(config.kafka.listen_address);
     probe.serves(&node);
-    let ready = ReadyLine { kafka, http: http_address, data: data.path(), took: begun.elapsed() };
+    let folder = Path::new(&config.node.data_dir);
+    let ready = ReadyLine { kafka, http: http_address, data: folder, took: begun.elapsed() };
     tell(&ready.to_string());
     let signal = signals.next().await;
     tracing::info!(signal, "stopping: what was taken in is answered first");

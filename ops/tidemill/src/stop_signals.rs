@@ -33,8 +33,9 @@ impl StopSignals {
             _ = self.interrupt.recv() => "SIGINT",
             () = stdin_closed(), if with_stdin => "standard input closed",
         };
-        // A closed input stays closed and must not count as the second signal.
-        self.with_stdin &= name.starts_with("SIG");
+        // A closed input asks to stop, but is never the second signal, which means at once: a parent
+        // that waits for the end closes it as well.
+        self.with_stdin = false;
         name
     }
 }

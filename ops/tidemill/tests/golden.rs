@@ -14,6 +14,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use rustix::process::Signal;
 use serde_json::Value;
 use support::Server;
 use tidemill_ops::reference;
@@ -126,8 +127,7 @@ impl Member {
 
     /// Asks it to leave, and waits until it has.
     fn leave(mut self) {
-        let pid = rustix::process::Pid::from_child(&self.0);
-        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        Server::signal(&self.0, Signal::TERM);
         assert!(self.0.wait().unwrap().success());
     }
 }

@@ -4,8 +4,12 @@
 
 mod support;
 
-use std::process::Command;
+use std::collections::BTreeSet;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::process::{Command, Stdio};
 
+use rustix::process::Signal;
 use support::{PROGRAM, Server};
 
 #[test]
@@ -25,7 +29,7 @@ fn what_was_acknowledged_is_there_after_a_kill() {
     let before = server.ok(&read);
     assert_eq!(before.lines().count(), 500);
     let (_, folder) = server.end(true);
-    let server = Server::over(folder);
+    let server = Server::over(folder, "127.0.0.1:0");
     let after = server.ok(&read);
     let sorted = |text: &str| {
         let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
@@ -114,4 +118,55 @@ fn records_survive_the_way_through_json() {
     assert!(first.contains(r#"{"base64":"/wCA"}"#) && first.contains("1700000000000"), "{first}");
     server.ok_with_input(&["produce", "b", "--format", "json"], &first);
     assert_eq!(read("b").replace(r#""topic":"b""#, r#""topic":"a""#), first);
+}
+
+#[test]
+fn a_producer_does_not_notice_a_stop_and_a_start() {
+    const HALF: usize = 4_000;
+    let server = Server::start();
+    server.ok(&["topic", "create", "t", "--partitions", "4"]);
+    let address = server.kafka.clone();
+    let mut producer = Command::new(PROGRAM)
+        .args(["produce", "t", "--bootstrap", &address])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut input = producer.stdin.take().unwrap();
+    let mut write = |from: usize| {
+        let lines: String = (from..from + HALF).map(|at| format!("value-{at}\n")).collect();
+        input.write_all(lines.as_bytes()).unwrap();
+    };
+    write(0);
+    let (code, folder) = server.end(false);
+    assert_eq!(code, Some(0));
+    write(HALF);
+    let server = Server::over(folder, &address);
+    drop(input);
+    assert!(producer.wait().unwrap().success());
+    let read = server.ok(&["consume", "t", "--from-beginning", "--exit-at-end"]);
+    let values: BTreeSet<&str> = read.lines().collect();
+    assert_eq!((read.lines().count(), values.len()), (2 * HALF, 2 * HALF));
+}
+
+#[test]
+fn a_second_signal_ends_a_server_that_waits_for_a_client() {
+    let mut server = Server::start();
+    // A request of which only the beginning comes: a drain gives it some time.
+    let mut half = TcpStream::connect(&server.kafka).unwrap();
+    half.write_all(&[0, 0, 0, 50, 0, 18]).unwrap();
+    // It has been accepted, and so has the half request, once another one was answered.
+    server.ok(&["topic", "list"]);
+    Server::signal(&server.child, Signal::TERM);
+    while !server.get("/readyz").contains("stopping") {}
+    Server::signal(&server.child, Signal::TERM);
+    assert_eq!(server.child.wait().unwrap().code(), Some(1));
+    assert_eq!(half.read(&mut [0; 16]).unwrap_or(0), 0);
+}
+
+#[test]
+fn a_server_ends_with_its_parent_if_asked() {
+    let mut server = Server::start();
+    drop(server.child.stdin.take());
+    assert_eq!(server.child.wait().unwrap().code(), Some(0));
 }

@@ -42,11 +42,6 @@ impl DataFolder {
         }
     }
 
-    /// Its absolute path.
-    pub(super) fn path(&self) -> &Path {
-        self.disk.root()
-    }
-
     /// As a disk.
     pub(super) fn disk(&self) -> SharedDisk {
         let disk: SharedDisk = Arc::new(self.disk.clone());

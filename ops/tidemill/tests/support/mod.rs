@@ -4,12 +4,14 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Output, Stdio};
 
+use rustix::process::{Pid, Signal, kill_process};
+
 /// The binary under test.
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_tidemill");
 
 /// A running server with data in a temporary folder. It ends with the test, however that ends.
 pub(crate) struct Server {
-    child: Child,
+    pub(crate) child: Child,
     pub(crate) kafka: String,
     pub(crate) http: String,
     pub(crate) data: tempfile::TempDir,
@@ -18,13 +20,13 @@ pub(crate) struct Server {
 impl Server {
     /// Starts one on free ports and waits until it is ready.
     pub(crate) fn start() -> Self {
-        Self::over(tempfile::tempdir().unwrap())
+        Self::over(tempfile::tempdir().unwrap(), "127.0.0.1:0")
     }
 
-    /// Starts one over a folder that exists.
-    pub(crate) fn over(data: tempfile::TempDir) -> Self {
+    /// Starts one over a folder that exists, on this address.
+    pub(crate) fn over(data: tempfile::TempDir, kafka: &str) -> Self {
         let mut child = Command::new(PROGRAM)
-            .args(["dev", "--kafka", "127.0.0.1:0", "--http", "127.0.0.1:0", "--stop-with-stdin"])
+            .args(["dev", "--kafka", kafka, "--http", "127.0.0.1:0", "--stop-with-stdin"])
             .arg("--data")
             .arg(data.path())
             .stdin(Stdio::piped())
@@ -95,13 +97,14 @@ impl Server {
         answer
     }
 
+    /// Sends it a signal.
+    pub(crate) fn signal(child: &Child, signal: Signal) {
+        kill_process(Pid::from_child(child), signal).unwrap();
+    }
+
     /// Kills it, or asks it to stop; answers its exit code and gives back its folder.
     pub(crate) fn end(mut self, is_killed: bool) -> (Option<i32>, tempfile::TempDir) {
-        if is_killed {
-            self.child.kill().unwrap();
-        } else {
-            drop(self.child.stdin.take());
-        }
+        Self::signal(&self.child, if is_killed { Signal::KILL } else { Signal::TERM });
         let code = self.child.wait().unwrap().code();
         (code, std::mem::replace(&mut self.data, tempfile::tempdir().unwrap()))
     }
