@@ -91,7 +91,6 @@ impl Member {
             protocol_type: Some("consumer".into()),
             protocol_name: Some("range".into()),
             assignments: assignments.collect(),
-            ..SyncGroupRequest::default()
         };
         self.call(&request, 5).await
     }
@@ -102,7 +101,6 @@ impl Member {
             generation_id: self.generation,
             member_id: self.id.clone(),
             group_instance_id: self.instance_id.clone(),
-            ..HeartbeatRequest::default()
         };
         self.call(&request, 4).await.error_code
     }
