@@ -109,7 +109,8 @@ impl History {
         let mut observed = self.observed.lock();
         observed.note(&offset.to_be_bytes());
         if value.topic != place.0 {
-            observed.violate(format!("offset {offset} of {place:?} holds a record of another topic"));
+            observed
+                .violate(format!("offset {offset} of {place:?} holds a record of another topic"));
         }
         observed.compare_seen(place, offset, value);
         observed.seen.insert((place, offset), value);

@@ -9,11 +9,11 @@
 //! [`workload`] (what clients do), [`history`] (what they saw), [`invariants`] (what must hold, one per
 //! file), [`twins`] (which mistake each must catch), [`suite`] (many seeds).
 
-pub mod run;
-pub mod world;
-pub mod workload;
 pub mod history;
 pub mod invariants;
-pub mod twins;
-pub mod suite;
 pub mod rare_events;
+pub mod run;
+pub mod suite;
+pub mod twins;
+pub mod workload;
+pub mod world;

@@ -15,7 +15,9 @@ const CI_SEEDS: u64 = 200;
 
 /// Deterministic simulation of a node under faults.
 #[derive(Parser)]
-#[command(after_help = "Examples:\n  tidemill-sim run --seed 7\n  tidemill-sim run --seed 3 --twin ack-before-sync\n  tidemill-sim ci\n  tidemill-sim soak --seeds 5000 --resume target/sim-soak")]
+#[command(
+    after_help = "Examples:\n  tidemill-sim run --seed 7\n  tidemill-sim run --seed 3 --twin ack-before-sync\n  tidemill-sim ci\n  tidemill-sim soak --seeds 5000 --resume target/sim-soak"
+)]
 struct Arguments {
     #[command(subcommand)]
     command: What,
@@ -115,10 +117,7 @@ fn ci(seeds: u64) -> ExitCode {
             say(&format!("seed {} of {seeds}", verdict.seed));
         }
     });
-    say(&format!(
-        "| {seeds} seeds: {} operations, {} faults",
-        summary.operations, summary.faults
-    ));
+    say(&format!("| {seeds} seeds: {} operations, {} faults", summary.operations, summary.faults));
     for (name, times) in summary.rare_events.counts() {
         say(&format!("| {times:>9}  {name}"));
     }
@@ -148,7 +147,8 @@ fn ci(seeds: u64) -> ExitCode {
 }
 
 fn soak(seeds: u64, resume: &PathBuf) -> ExitCode {
-    let done: u64 = fs::read_to_string(resume).ok().and_then(|t| t.trim().parse().ok()).unwrap_or(0);
+    let done: u64 =
+        fs::read_to_string(resume).ok().and_then(|t| t.trim().parse().ok()).unwrap_or(0);
     let mut failed = 0;
     let mut from = done;
     while from < seeds {

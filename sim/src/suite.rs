@@ -26,12 +26,7 @@ pub struct Summary {
 }
 
 /// Runs `seeds` from `first` on, over `threads` threads; `progress` is told after each.
-pub fn many(
-    first: u64,
-    seeds: u64,
-    threads: usize,
-    progress: impl Fn(&Verdict) + Sync,
-) -> Summary {
+pub fn many(first: u64, seeds: u64, threads: usize, progress: impl Fn(&Verdict) + Sync) -> Summary {
     let next = AtomicU64::new(first);
     let summary = Mutex::new(Summary::default());
     on_threads(threads, || {

@@ -55,6 +55,11 @@ impl Budget {
 }
 
 impl Held {
+    /// Adds what `other` holds of the same budget.
+    pub(crate) fn merge(&mut self, other: Self) {
+        self.permit.merge(other.permit);
+    }
+
     /// How many bytes are held.
     #[must_use]
     pub fn bytes(&self) -> usize {

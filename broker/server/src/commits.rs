@@ -1,7 +1,5 @@
 //! The log writer's port to the metadata: proposals of log objects.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use tidemill_base::FileId;
 use tidemill_base::ports::BoxFuture;
 use tidemill_metadata_raft::{MetadataHandle, ProposeError};
@@ -13,20 +11,13 @@ use tidemill_storage_store::{Commits, ObjectCommit};
 /// Commits through the metadata handle of this process.
 pub struct MetadataCommits {
     metadata: MetadataHandle,
-    fenced: AtomicBool,
 }
 
 impl MetadataCommits {
     /// The port over `metadata`.
     #[must_use]
     pub fn new(metadata: MetadataHandle) -> Self {
-        Self { metadata, fenced: AtomicBool::new(false) }
-    }
-
-    /// Whether a lane was told that the broker's registration is void.
-    #[must_use]
-    pub fn is_fenced(&self) -> bool {
-        self.fenced.load(Ordering::Acquire)
+        Self { metadata }
     }
 }
 
@@ -62,7 +53,9 @@ impl Commits for MetadataCommits {
     }
 
     fn fenced(&self) {
-        self.fenced.store(true, Ordering::Release);
+        tracing::error!(
+            "the broker's registration is void: it takes no more records until a restart"
+        );
     }
 }
 
@@ -71,7 +64,9 @@ fn answer(outcome: Result<Outcome, ProposeError>) -> CommitAnswer {
         Ok(Outcome::Object(outcomes)) => CommitAnswer::Outcomes(outcomes.to_vec()),
         Ok(Outcome::Gap { expected }) => CommitAnswer::Gap { expected },
         Ok(Outcome::Refused(Refusal::Condemned)) => CommitAnswer::BelowFloor,
-        Ok(Outcome::Refused(Refusal::TooManyInFlight)) => CommitAnswer::NotNow,
+        Ok(Outcome::Refused(Refusal::TooManyInFlight | Refusal::Limit { .. })) => {
+            CommitAnswer::NotNow
+        }
         Ok(Outcome::Refused(refusal)) => {
             tracing::error!(%refusal, "the metadata refused an object");
             CommitAnswer::Fenced

@@ -40,6 +40,7 @@ async fn rounds(
         return;
     };
     let mut folding = Folding::new(objects);
+    let mut retained_at = tokio::time::Instant::now();
     for round in 0_u64.. {
         tokio::time::sleep(interval).await;
         let Some(broker) = broker.upgrade() else { return };
@@ -52,7 +53,10 @@ async fn rounds(
         if broker.metadata.time_stands_still() {
             continue;
         }
-        retention::run(&broker).await;
+        if retained_at.elapsed() >= broker.config.retention_interval || broker.is_space_low() {
+            retained_at = tokio::time::Instant::now();
+            retention::run(&broker).await;
+        }
         garbage::collect(&broker, &collector).await;
         if round % ROUNDS_PER_ORPHAN_SEARCH == 0 {
             garbage::collect_orphans(&broker, &collector).await;

@@ -1,8 +1,8 @@
 //! The Kafka listener: accepts connections and runs one task for each.
 //!
-//! Bounds: connections in all and per address, bytes per frame, frames in flight per connection,
-//! memory of requests ([`Budget`]), time without a byte. Past a bound a connection waits or is
-//! closed; others do not notice.
+//! Bounds: connections in all, bytes per frame, frames in flight per connection, memory of requests
+//! ([`Budget`], counted while a large frame still arrives), time without a byte, time for one frame.
+//! Past a bound a connection waits or is closed; others do not notice.
 
 mod connection;
 mod frames;
@@ -37,6 +37,9 @@ pub struct ListenerLimits {
     /// A frame that was begun, or an answer that is being sent, must move on within this time.
     /// Default 30 s.
     pub stall_timeout: Duration,
+    /// A frame must be whole this long after it was begun, however steadily it trickles in: it
+    /// holds memory that others wait for. Default 60 s.
+    pub frame_timeout: Duration,
 }
 
 impl Default for ListenerLimits {
@@ -47,6 +50,7 @@ impl Default for ListenerLimits {
             requests_in_flight_max: 64,
             idle_timeout: Duration::from_secs(600),
             stall_timeout: Duration::from_secs(30),
+            frame_timeout: Duration::from_secs(60),
         }
     }
 }

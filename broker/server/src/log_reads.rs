@@ -222,7 +222,8 @@ impl Reading {
 
     fn take(&mut self, batch: &Batch, base_offset: Offset, epoch: LeaderEpoch) {
         let fits = self.records.len() + batch.bytes().len() <= self.spec.bytes_max;
-        if !fits && !(self.records.is_empty() && self.spec.at_least_one) {
+        let comes_anyway = self.records.is_empty() && self.spec.at_least_one;
+        if !fits && !comes_anyway {
             self.full = true;
             return;
         }

@@ -30,7 +30,8 @@ pub(crate) async fn first_at(
         let Some(entry) = entry_reaching(broker, partition, timestamp, from)? else {
             return Ok(None);
         };
-        for extent in extents(broker, partition, &entry).await? {
+        let extents = extents(broker, partition, &entry).await?;
+        for extent in extents.into_iter().filter(|extent| extent.max_timestamp >= timestamp) {
             let found = search_extent(broker, &extent, |broker, batch, base| {
                 first_in_batch(broker, batch, base, timestamp, log_start)
             })

@@ -14,7 +14,7 @@ use tidemill_base::{AppliedIndex, FileId, PartitionId};
 use tidemill_broker_logic::fetch::{FetchWaits, WaiterId};
 use tidemill_metadata_raft::EventSink;
 use tidemill_metadata_state::projection::Covered;
-use tidemill_metadata_state::{Event, Projection};
+use tidemill_metadata_state::{Entry, Event, Projection};
 use tokio::sync::oneshot;
 
 /// The projection, and who waits for it.
@@ -71,6 +71,16 @@ impl View {
                         let mut file_ends = self.file_ends.lock();
                         let known = file_ends.entry(file).or_default();
                         *known = end.max(*known);
+                    }
+                }
+                Event::PartitionRestored(image) => {
+                    let mut file_ends = self.file_ends.lock();
+                    for entry in &image.entries {
+                        if let Entry::Extent(extent) = entry {
+                            let end = extent.position + u64::from(extent.length);
+                            let known = file_ends.entry(extent.file).or_default();
+                            *known = end.max(*known);
+                        }
                     }
                 }
                 Event::FileUnreachable { file, .. } => {
@@ -171,6 +181,8 @@ impl EventSink for View {
 
     fn reset(&self, at: AppliedIndex, events: &[Event]) {
         *self.projection.write() = Projection::from_snapshot(at, events);
+        self.file_ends.lock().clear();
+        self.note_file_ends(events);
         self.topology_version.fetch_add(1, Ordering::AcqRel);
         // Whoever waits looks again: a dropped waker ends the wait.
         *self.waiting.lock() = Waiting::default();

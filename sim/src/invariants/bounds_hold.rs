@@ -19,7 +19,8 @@ pub fn check(life: &Life) -> Vec<String> {
     }
     let out_of_step = counters.writer.out_of_step.load(Ordering::Relaxed);
     if out_of_step > 0 {
-        violations.push("P2: the metadata is past a proposal of a lane without its skip".to_owned());
+        violations
+            .push("P2: the metadata is past a proposal of a lane without its skip".to_owned());
     }
     violations
 }

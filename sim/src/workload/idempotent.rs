@@ -101,12 +101,7 @@ impl Producer {
         Batch { sequence, values: values.collect() }
     }
 
-    async fn send_all(
-        &mut self,
-        place: Place,
-        id: i64,
-        window: &VecDeque<Batch>,
-    ) -> Vec<Verdict> {
+    async fn send_all(&mut self, place: Place, id: i64, window: &VecDeque<Batch>) -> Vec<Verdict> {
         self.gateway.wait_until_up().await;
         let mut answers = Vec::new();
         for batch in window {
@@ -153,12 +148,7 @@ impl Producer {
     }
 
     /// Takes what was acknowledged out of the window. False: start anew.
-    fn settle(
-        &self,
-        place: Place,
-        window: &mut VecDeque<Batch>,
-        verdicts: Vec<Verdict>,
-    ) -> bool {
+    fn settle(&self, place: Place, window: &mut VecDeque<Batch>, verdicts: Vec<Verdict>) -> bool {
         let mut failed_before = false;
         for verdict in verdicts {
             match verdict {

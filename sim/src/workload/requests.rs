@@ -136,9 +136,8 @@ pub fn read(bytes: &Bytes) -> Result<Vec<(Offset, Value)>, String> {
     for batch in batches(bytes) {
         let batch = batch.map_err(|error| error.to_string())?;
         batch.view().verify_crc().map_err(|error| error.to_string())?;
-        let records =
-            Records::open(batch.view(), &mut decompressor, &DecompressLimits::default())
-                .map_err(|error| error.to_string())?;
+        let records = Records::open(batch.view(), &mut decompressor, &DecompressLimits::default())
+            .map_err(|error| error.to_string())?;
         for record in records.iter() {
             let record = record.map_err(|error| error.to_string())?;
             let value = record.value.and_then(Value::decode).ok_or("a record nobody wrote")?;

@@ -39,8 +39,8 @@ impl Gateway {
     pub async fn wait_until_up(&self) {
         let mut present = self.lives.watch();
         // An error would mean that the run is over.
-        let _ = tokio::time::timeout(Duration::from_secs(2), present.wait_for(|life| *life != 0))
-            .await;
+        let _ =
+            tokio::time::timeout(Duration::from_secs(2), present.wait_for(|life| *life != 0)).await;
     }
 
     /// Sends a request in the order of the calls, and returns what waits for its answer.

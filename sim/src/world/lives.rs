@@ -179,6 +179,7 @@ fn config() -> NodeConfig {
         catch_up_read_bytes: 256 << 10,
         gc_grace: Duration::from_secs(30),
         housekeeping_interval: Duration::from_secs(1),
+        retention_interval: Duration::from_secs(1),
         ..NodeConfig::default()
     };
     config.lane_limits.flush_timeout = Duration::from_secs(5);

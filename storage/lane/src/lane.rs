@@ -132,6 +132,12 @@ impl Lane {
         Ok(())
     }
 
+    /// A submission was not taken: what its producers sent after it will be out of order for a reason
+    /// that is not theirs.
+    pub fn note_refused(&mut self, batches: &[BatchFacts], failure: FlushFailure) {
+        self.failed.remember(batches, failure);
+    }
+
     /// Takes no more submissions; what was admitted is still flushed.
     pub fn close(&mut self) {
         self.closing = true;

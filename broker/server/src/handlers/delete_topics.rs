@@ -41,7 +41,7 @@ async fn delete(
         None => (asked.name.clone(), TopicId(asked.topic_id)),
     };
     let deleted = match &name {
-        _ if found_nothing(&asked) => Err(Failure::of(ErrorCode::INVALID_REQUEST)),
+        _ if names_no_topic(&asked) => Err(Failure::of(ErrorCode::INVALID_REQUEST)),
         Some(name) => delete_resolved(broker, context, name, id, asked.name.is_some()).await,
         None => Err(Failure::of(ErrorCode::UNKNOWN_TOPIC_ID)),
     };
@@ -53,8 +53,9 @@ async fn delete(
 }
 
 /// Neither a name nor an id, or both.
-fn found_nothing(asked: &DeleteTopicState) -> bool {
-    asked.name.is_some() == !asked.topic_id.is_nil()
+fn names_no_topic(asked: &DeleteTopicState) -> bool {
+    let has_id = !asked.topic_id.is_nil();
+    asked.name.is_some() == has_id
 }
 
 fn resolve(broker: &Broker, asked: &DeleteTopicState) -> Option<(String, TopicId)> {

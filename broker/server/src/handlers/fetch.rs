@@ -21,7 +21,7 @@ use crate::log_reads::{Bounds, ReadSpec};
 /// The most a fetch may ask to wait.
 const WAIT_MS_MAX: i32 = 60_000;
 /// The most bytes of one answer, whatever the client asks.
-const RESPONSE_BYTES_MAX: usize = 16 << 20;
+const RESPONSE_BYTES_MAX: usize = 8 << 20;
 
 pub(crate) async fn handle(
     broker: Arc<Broker>,

@@ -36,11 +36,14 @@ enum Answer {
     Silent(BoxFuture<'static, ()>),
 }
 
-/// A frame that waits until its memory is granted.
+/// What waits until its memory is granted: a whole frame, or (`None`) the rest of a large one.
 struct Parked {
-    frame: Bytes,
+    frame: Option<Bytes>,
     memory: BoxFuture<'static, Held>,
 }
+
+/// Memory for a large frame that still arrives is taken in steps of this many bytes.
+const FRAME_STEP_BYTES: u32 = 1 << 20;
 
 struct Connection {
     stream: TcpStream,
@@ -49,6 +52,10 @@ struct Connection {
     service: Box<dyn ServiceConnection>,
     frames: Frames,
     parked: Option<Parked>,
+    /// Memory held for a large frame that still arrives.
+    arriving: Option<Held>,
+    /// When the frame that still arrives was begun.
+    frame_begun: Option<Instant>,
     due: VecDeque<Due>,
     outbox: Outbox,
     /// When a byte last moved in either direction.
@@ -77,6 +84,8 @@ pub(super) async fn run(stream: TcpStream, peer: SocketAddr, shared: Arc<Shared>
         service: shared.service.connect(peer),
         frames: Frames::new(shared.limits.request_bytes_max),
         parked: None,
+        arriving: None,
+        frame_begun: None,
         due: VecDeque::new(),
         outbox: Outbox::default(),
         moved_at: Instant::now(),
@@ -114,7 +123,7 @@ impl Connection {
                 return Ok(());
             }
             let may_read = !self.ended && self.may_take();
-            let deadline = self.moved_at + self.patience();
+            let deadline = self.deadline();
             tokio::select! {
                 biased;
                 ready = self.stream.writable(), if !self.outbox.is_empty() => ready?,
@@ -138,17 +147,23 @@ impl Connection {
         }
     }
 
-    /// A connection that waits for our own answer is not idle.
+    /// When to look whether the peer still moves.
+    fn deadline(&self) -> Instant {
+        let moves = self.moved_at + self.patience();
+        let whole = self.frame_begun.map(|begun| begun + self.shared.limits.frame_timeout);
+        whole.map_or(moves, |whole| whole.min(moves))
+    }
+
+    /// A connection that waits for us (for an answer, or for memory) is neither idle nor stalled.
     fn check_idle(&mut self) -> Result<(), End> {
-        let waits_for_us = !self.due.is_empty() && self.outbox.is_empty();
-        if waits_for_us && !self.frames.is_mid_frame() {
-            self.moved_at = Instant::now();
+        let now = Instant::now();
+        let waits_for_answer = !self.due.is_empty() && !self.frames.is_mid_frame();
+        if self.outbox.is_empty() && (!self.may_take() || waits_for_answer) {
+            self.moved_at = now;
+            self.frame_begun = self.frame_begun.map(|_| now);
             return Ok(());
         }
-        match Instant::now() >= self.moved_at + self.patience() {
-            true => Err(End::Idle),
-            false => Ok(()),
-        }
+        if now >= self.deadline() { Err(End::Idle) } else { Ok(()) }
     }
 
     fn read(&mut self) -> Result<(), End> {
@@ -181,23 +196,52 @@ impl Connection {
         while self.may_take() {
             let next = self.frames.next().map_err(|error| End::Protocol(error.to_string()))?;
             let Some(frame) = next else { break };
-            let bytes = u32::try_from(frame.len()).unwrap_or(u32::MAX);
-            if let Some(held) = self.shared.memory.try_hold(bytes) {
-                self.dispatch(frame, held)?;
-                continue;
+            self.frame_begun = None;
+            let arrived = self.arriving.take();
+            let counted = arrived.as_ref().map_or(0, Held::bytes);
+            let missing = u32::try_from(frame.len().saturating_sub(counted)).unwrap_or(u32::MAX);
+            match self.shared.memory.try_hold(missing) {
+                Some(held) => self.dispatch(frame, join(arrived, held))?,
+                None => {
+                    self.arriving = arrived;
+                    self.park(Some(frame), missing);
+                }
             }
-            let memory = self.shared.memory.clone();
-            let memory = Box::pin(async move { memory.hold(bytes).await });
-            self.parked = Some(Parked { frame, memory });
         }
+        self.count_arriving();
         self.frames.release();
         Ok(())
     }
 
+    /// Counts the memory of a large frame while it arrives; reading waits until it is granted.
+    fn count_arriving(&mut self) {
+        if self.frames.is_mid_frame() {
+            self.frame_begun.get_or_insert_with(Instant::now);
+        }
+        let counted = self.arriving.as_ref().map_or(0, Held::bytes);
+        if self.parked.is_some() || self.frames.large_frame_bytes() <= counted {
+            return;
+        }
+        match self.shared.memory.try_hold(FRAME_STEP_BYTES) {
+            Some(held) => self.arriving = Some(join(self.arriving.take(), held)),
+            None => self.park(None, FRAME_STEP_BYTES),
+        }
+    }
+
+    fn park(&mut self, frame: Option<Bytes>, bytes: u32) {
+        let memory = self.shared.memory.clone();
+        let memory = Box::pin(async move { memory.hold(bytes).await });
+        self.parked = Some(Parked { frame, memory });
+    }
+
     fn unpark(&mut self, held: Held) -> Result<(), End> {
-        match self.parked.take() {
-            Some(parked) => self.dispatch(parked.frame, held),
-            None => Ok(()),
+        let held = join(self.arriving.take(), held);
+        match self.parked.take().and_then(|parked| parked.frame) {
+            Some(frame) => self.dispatch(frame, held),
+            None => {
+                self.arriving = Some(held);
+                Ok(())
+            }
         }
     }
 
@@ -252,6 +296,14 @@ impl Answer {
             Self::Silent(end) => end.as_mut().poll(context).map(|()| None),
         }
     }
+}
+
+/// Both together.
+fn join(arrived: Option<Held>, mut held: Held) -> Held {
+    if let Some(arrived) = arrived {
+        held.merge(arrived);
+    }
+    held
 }
 
 /// Waits for the answer at the head; for ever if there is none.

@@ -14,7 +14,7 @@ use bytes::{Buf, Bytes, BytesMut};
 const READ_BYTES_MIN: usize = 16 << 10;
 const READ_BYTES_MAX: usize = 64 << 10;
 /// How much larger than a frame the buffer may be that it keeps alive.
-const BUFFER_PER_FRAME_MAX: usize = 8;
+const BUFFER_PER_FRAME_MAX: usize = 4;
 /// A frame up to this length gets its whole buffer at once.
 const EAGER_FRAME_BYTES_MAX: usize = 1 << 20;
 
@@ -58,6 +58,15 @@ impl Frames {
             return Ok(Some(frame));
         }
         Ok(Some(self.buffer.split_to(length).freeze()))
+    }
+
+    /// How many bytes of a begun frame are in memory, if it is large enough to be counted before it
+    /// is whole.
+    pub(crate) fn large_frame_bytes(&self) -> usize {
+        match self.announced() {
+            Ok(Some(length)) if length > READ_BYTES_MAX => self.buffer.len().min(4 + length),
+            _ => 0,
+        }
     }
 
     /// Whether a frame has been begun.

@@ -50,8 +50,11 @@ pub struct NodeConfig {
     /// How long deleted data stays readable for fetches under way, and how old garbage must be
     /// before it is deleted. Default 10 min.
     pub gc_grace: Duration,
-    /// How often retention, folding, garbage and expiry are looked after. Default 10 s.
+    /// How often folding, garbage and expiry are looked after. Default 10 s.
     pub housekeeping_interval: Duration,
+    /// How often retention is looked after (`log.retention.check.interval.ms`); in every round of
+    /// housekeeping while the disk is nearly full. Default 5 min, as in Kafka.
+    pub retention_interval: Duration,
     /// Below this many free bytes produce is refused while consumers and retention go on. Default
     /// 256 MiB, less on small disks.
     pub free_bytes_low: u64,
@@ -78,6 +81,7 @@ impl Default for NodeConfig {
             fetch_session_partitions_max: 200_000,
             gc_grace: Duration::from_secs(600),
             housekeeping_interval: Duration::from_secs(10),
+            retention_interval: Duration::from_secs(300),
             free_bytes_low: 256 << 20,
         }
     }

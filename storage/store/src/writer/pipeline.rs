@@ -111,6 +111,9 @@ impl Pipeline {
                     LaneClosed::Full => FlushFailure::StoreFull,
                     LaneClosed::Closed => FlushFailure::Closed,
                 };
+                let facts: Vec<_> = submission.batches.iter().map(|batch| batch.facts).collect();
+                self.lane.note_refused(&facts, failure);
+                // The client may have gone away; then nobody waits for the answer.
                 let _ = submission.done.send(vec![BatchAnswer::Failed(failure); batches]);
             }
         }
