@@ -35,7 +35,7 @@ async def write(run, topic, start, stamps, **configs):
 
 @case("timestamps.create_time")
 async def create_time(run):
-    topic = await create_topic(run)
+    topic = await create_topic(run, retention_ms=-1)  # The record is old enough to be deleted otherwise.
     await send(run, topic, b"x", timestamp_ms=1_600_000_000_123)
     got = (await read(run, topic, 1))[0]
     equal((got.timestamp_type, got.timestamp), (CREATE_TIME, 1_600_000_000_123))

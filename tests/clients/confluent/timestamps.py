@@ -39,7 +39,7 @@ def write(run, topic, start, stamps, **configs):
 
 @case("timestamps.create_time")
 def create_time(run):
-    topic = create_topic(run)
+    topic = create_topic(run, retention_ms=-1)  # The record is old enough to be deleted otherwise.
     send(producer(run), topic, b"x", timestamp=1_600_000_000_123)
     equal(read(run, topic, 1)[0].timestamp(), (TIMESTAMP_CREATE_TIME, 1_600_000_000_123))
 

@@ -14,7 +14,7 @@ var unsorted = []int{10, 50, 20, 40, 30}
 
 func registerTimestamps() {
 	h.Case("timestamps.create_time", func(r *h.Run) {
-		topic := createTopic(r, 1)
+		topic := createTopic(r, 1, config{"retention.ms", "-1"}) // The record is old enough to be deleted otherwise.
 		send(r, producer(r), &kgo.Record{Topic: topic, Value: []byte("x"), Timestamp: time.UnixMilli(1_600_000_000_123)})
 		got := read(r, topic, 1, 1)[0]
 		h.Equal(got.Timestamp.UnixMilli(), int64(1_600_000_000_123), "timestamp")

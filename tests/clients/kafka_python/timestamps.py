@@ -36,7 +36,7 @@ def write(run, topic, start, stamps, **configs):
 
 @case("timestamps.create_time")
 def create_time(run):
-    topic = create_topic(run)
+    topic = create_topic(run, retention_ms=-1)  # The record is old enough to be deleted otherwise.
     send(producer(run), topic, b"x", timestamp_ms=1_600_000_000_123)
     got = read(run, topic, 1)[0]
     equal((got.timestamp_type, got.timestamp), (CREATE_TIME, 1_600_000_000_123))

@@ -26,7 +26,7 @@ async function lookups(run, topic, start, expected) {
 }
 
 add('timestamps.create_time', async run => {
-  const topic = await createTopic(run)
+  const topic = await createTopic(run, 1, { 'retention.ms': -1 }) // The record is old enough to be deleted otherwise.
   await send(run, topic, [{ value: 'x', timestamp: '1600000000123' }])
   equal((await read(run, topic, 1))[0].timestamp, '1600000000123', 'timestamp')
 })

@@ -15,8 +15,9 @@ var unsorted = []int{10, 50, 20, 40, 30}
 
 func registerTimestamps() {
 	h.Case("timestamps.create_time", func(r *h.Run) {
-		topic, message := createTopic(r, 1), text("", "x")
-		message.Topic, message.Timestamp = topic, time.UnixMilli(1_600_000_000_123)
+		topic := createTopic(r, 1, config{"retention.ms", "-1"}) // The record is old enough to be deleted otherwise.
+		message := text(topic, "x")
+		message.Timestamp = time.UnixMilli(1_600_000_000_123)
 		send(producer(r), message)
 		h.Equal(read(r, topic, 0, 1)[0].Timestamp.UnixMilli(), int64(1_600_000_000_123), "timestamp")
 	})

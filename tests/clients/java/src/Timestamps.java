@@ -13,7 +13,7 @@ final class Timestamps {
 
     static void register() {
         Harness.add("timestamps.create_time", run -> {
-            var topic = Kit.createTopic(run, 1);
+            var topic = Kit.createTopic(run, 1, "retention.ms", -1); // The record is old enough to be deleted otherwise.
             Kit.send(Kit.producer(run), Kit.record(topic, 0, 1_600_000_000_123L, "x"));
             var got = Kit.read(run, topic, 1, 1).get(0);
             Check.equal(got.timestampType() + " " + got.timestamp(), "CreateTime 1600000000123", "timestamp");

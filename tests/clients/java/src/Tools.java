@@ -149,7 +149,7 @@ final class Tools {
     }
 
     private static void consoleConsumer(Run run) throws Exception {
-        var topic = Kit.createTopic(run, 1);
+        var topic = Kit.createTopic(run, 1, "retention.ms", -1); // The record is old enough to be deleted otherwise.
         var record = Kit.record(topic, 0, 1_600_000_000_123L, "value");
         record.headers().add("h", Kit.bytes("x"));
         Kit.send(Kit.producer(run), record);
