@@ -11,6 +11,7 @@
 mod campaign;
 mod corpus;
 mod finding;
+pub(crate) mod frames;
 mod mutator;
 mod shard;
 mod target;

@@ -20,7 +20,7 @@ mod siege;
 mod stamp;
 mod tail_consumer;
 mod torn_tail;
-pub(crate) mod whole_log;
+mod whole_log;
 
 use std::ffi::OsString;
 use std::path::PathBuf;

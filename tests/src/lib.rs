@@ -3,10 +3,12 @@
 //! Each suite is a program of `src/bin` with its parts in a module here. All chance follows from a seed
 //! that is printed.
 //!
-//! Read in this order: [`report`], [`chance`], [`fuzz`], [`server`], [`wire`], [`kill9`].
+//! Read in this order: [`report`], [`chance`], [`fuzz`], [`server`], [`wire`], [`calls`], [`kill9`], [`hurt`].
 
+pub mod calls;
 pub mod chance;
 pub mod fuzz;
+pub mod hurt;
 pub mod kill9;
 pub mod memory;
 pub mod report;

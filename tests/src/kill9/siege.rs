@@ -14,6 +14,7 @@ use super::moment::{MOMENTS, Moment};
 use super::progress::Progress;
 use super::torn_tail::tear;
 use super::whole_log;
+use crate::calls;
 use crate::chance::Chance;
 use crate::report::{Report, say};
 use crate::server::{Server, ServerPlan};
@@ -69,7 +70,7 @@ impl Siege {
         let mut wire = Wire::connect(plan.kafka())?;
         let mut partitions = Vec::new();
         for (topic, count) in TOPICS {
-            whole_log::create_topic(&mut wire, topic, *count, &[])?;
+            calls::create_topic(&mut wire, topic, *count, &[])?;
             partitions.extend((0..*count).map(|index| TopicPartition::new(*topic, index)));
         }
         let ledger = Arc::new(Ledger::new(partitions));
@@ -190,10 +191,11 @@ impl Siege {
 
     fn tear(&self, chance: &mut Chance) -> Result<Vec<String>> {
         let data = self.plan.data();
-        Ok(vec![
+        let torn = [
             tear(&data.join("meta/raft"), ".raft", chance)?,
             tear(&data.join("log"), ".log", chance)?,
-        ])
+        ];
+        Ok(torn.into_iter().flatten().collect())
     }
 
     /// A torn tail of the metadata log must be told with the name of its file. A log file is never

@@ -14,16 +14,17 @@ use crate::chance::Chance;
 const NOISE_BYTES_MAX: u64 = 300;
 
 /// Puts noise behind the last whole frame of the last file in `folder` whose name ends with `suffix`.
-/// Returns the file's name.
-pub(crate) fn tear(folder: &Path, suffix: &str, chance: &mut Chance) -> Result<String> {
+/// Returns the file's name; none if the file was only just begun and has no header yet.
+pub(crate) fn tear(folder: &Path, suffix: &str, chance: &mut Chance) -> Result<Option<String>> {
     let path = last_file(folder, suffix)?;
-    let end = end_of_frames(&fs::read(&path).context("read the file to tear")?)?;
+    let file = fs::read(&path).context("read the file to tear")?;
+    let Some(end) = end_of_frames(&file)? else { return Ok(None) };
     let mut noise = vec![0; chance.between(1, NOISE_BYTES_MAX) as usize];
     chance.fill(&mut noise);
     noise[0] |= 1;
     let file = fs::OpenOptions::new().write(true).open(&path).context("open the file to tear")?;
     file.write_all_at(&noise, end as u64).context("tear the file")?;
-    Ok(path.file_name().unwrap_or_default().to_string_lossy().into_owned())
+    Ok(Some(path.file_name().unwrap_or_default().to_string_lossy().into_owned()))
 }
 
 fn last_file(folder: &Path, suffix: &str) -> Result<PathBuf> {
@@ -38,10 +39,10 @@ fn last_file(folder: &Path, suffix: &str) -> Result<PathBuf> {
     Ok(files.into_iter().max().context("there is no file to tear")?.1)
 }
 
-/// Where the last whole frame ends.
-fn end_of_frames(file: &[u8]) -> Result<usize> {
-    let header = file.first_chunk::<HEADER_BYTES>().context("a file without a header")?;
-    let seal = FrameSeal::of(&FileHeader::decode(header).context("read the header")?);
+/// Where the last whole frame ends; none if the header is not there.
+fn end_of_frames(file: &[u8]) -> Result<Option<usize>> {
+    let Ok(header) = FileHeader::decode(file) else { return Ok(None) };
+    let seal = FrameSeal::of(&header);
     let mut at = HEADER_BYTES;
     loop {
         match seal.step(at as u64, &file[at..], true, u32::MAX) {
@@ -49,7 +50,7 @@ fn end_of_frames(file: &[u8]) -> Result<usize> {
                 at += tidemill_appendfile::FRAME_HEAD_BYTES + payload_bytes;
                 ensure!(at <= file.len(), "a frame beyond the end of its file");
             }
-            Step::Need { .. } | Step::End(_) => return Ok(at),
+            Step::Need { .. } | Step::End(_) => return Ok(Some(at)),
         }
     }
 }

@@ -4,16 +4,15 @@ use std::net::SocketAddr;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use tidemill_client::TopicPartition;
-use tidemill_kafka::messages::fetch::{FetchPartition, FetchRequest, FetchTopic, PartitionData};
-use tidemill_kafka::{ErrorCode, KString};
+use tidemill_kafka::messages::fetch::PartitionData;
 use tidemill_records::{DecompressLimits, Decompressor, Records, batches};
 
 use super::stamp::Stamp;
+use crate::calls;
 use crate::wire::Wire;
 
-const FETCH_VERSION: i16 = 12;
 const FETCH_BYTES_MAX: i32 = 4 << 20;
 /// Errors that pass are waited out for so long.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -28,7 +27,9 @@ pub(crate) fn read(kafka: SocketAddr, partition: &TopicPartition) -> Result<Vec<
     let mut log = Vec::new();
     let begun = Instant::now();
     loop {
-        let data = fetch(&mut wire, partition, log.len() as i64)?;
+        let (topic, index) = (&*partition.topic, partition.partition.0);
+        let request = calls::fetch_request(topic, index, log.len() as i64, FETCH_BYTES_MAX);
+        let data = calls::fetch(&mut wire, &request)?;
         if data.error_code.is_error() {
             let passes = data.error_code.is_retriable() && begun.elapsed() < PATIENCE;
             ensure!(passes, "fetch {partition} at {}: {}", log.len(), data.error_code);
@@ -45,31 +46,6 @@ pub(crate) fn read(kafka: SocketAddr, partition: &TopicPartition) -> Result<Vec<
         }
         ensure!(log.len() > before, "{partition}: nothing at {before}, below the high watermark");
     }
-}
-
-fn fetch(wire: &mut Wire, partition: &TopicPartition, offset: i64) -> Result<PartitionData> {
-    let request = FetchRequest {
-        max_wait_ms: 100,
-        min_bytes: 0,
-        max_bytes: FETCH_BYTES_MAX,
-        topics: vec![FetchTopic {
-            topic: KString::from(&*partition.topic),
-            partitions: vec![FetchPartition {
-                partition: partition.partition.0,
-                fetch_offset: offset,
-                partition_max_bytes: FETCH_BYTES_MAX,
-                ..Default::default()
-            }],
-            ..Default::default()
-        }],
-        ..Default::default()
-    };
-    let response = wire.call(&request, FETCH_VERSION)?;
-    if response.error_code.is_error() {
-        bail!("fetch: {}", response.error_code);
-    }
-    let topic = response.responses.into_iter().next().context("an answer without a topic")?;
-    topic.partitions.into_iter().next().context("an answer without a partition")
 }
 
 fn take(data: &PartitionData, decompressor: &mut Decompressor, log: &mut Vec<Stamp>) -> Result<()> {
@@ -90,37 +66,4 @@ fn take(data: &PartitionData, decompressor: &mut Decompressor, log: &mut Vec<Sta
         }
     }
     Ok(())
-}
-
-/// Creates a topic, unless it is there.
-///
-/// # Errors
-/// The broker refuses it.
-pub(crate) fn create_topic(
-    wire: &mut Wire,
-    name: &str,
-    partitions: i32,
-    configs: &[(&str, &str)],
-) -> Result<()> {
-    use tidemill_kafka::messages::create_topics::{
-        CreatableTopic, CreatableTopicConfig, CreateTopicsRequest,
-    };
-    let configs = configs.iter().map(|(name, value)| CreatableTopicConfig {
-        name: KString::from(*name),
-        value: Some(KString::from(*value)),
-    });
-    let topic = CreatableTopic {
-        name: KString::from(name),
-        num_partitions: partitions,
-        replication_factor: -1,
-        configs: configs.collect(),
-        ..Default::default()
-    };
-    let request = CreateTopicsRequest { topics: vec![topic], ..Default::default() };
-    let response = wire.call(&request, 5)?;
-    let answer = response.topics.first().context("an answer without a topic")?;
-    match answer.error_code {
-        ErrorCode::NONE | ErrorCode::TOPIC_ALREADY_EXISTS => Ok(()),
-        code => bail!("create topic {name}: {code}"),
-    }
 }

@@ -31,6 +31,9 @@ pub(crate) enum Counts {
     ClosingLine,
 }
 
+/// Builds the server that suites of real processes start.
+const BUILD_SERVER: &[&str] = &["cargo", "build", "--package", "tidemill"];
+
 /// Every suite.
 pub(crate) const SUITES: &[Suite] = &[
     Suite {
@@ -56,6 +59,44 @@ pub(crate) const SUITES: &[Suite] = &[
         commands: &[&["cargo", "run", "--quiet", "--package", "tidemill-sim", "--", "ci"]],
         counts: Counts::ClosingLine,
         timeout_s: 1800,
+    },
+    Suite {
+        name: "fuzz",
+        about: "hostile bytes for every decoder: the corpora, then mutations",
+        needs: &[],
+        commands: &[&[
+            "cargo", "run", "--quiet", "--package", "tidemill-tests", "--bin", "fuzz", "--", "ci",
+        ]],
+        counts: Counts::ClosingLine,
+        timeout_s: 1200,
+    },
+    Suite {
+        name: "kill9",
+        about: "a server killed under load keeps every acknowledged record, once, in order",
+        needs: &[],
+        commands: &[
+            BUILD_SERVER,
+            &[
+                "cargo", "run", "--quiet", "--package", "tidemill-tests", "--bin", "kill9", "--",
+                "ci",
+            ],
+        ],
+        counts: Counts::ClosingLine,
+        timeout_s: 1200,
+    },
+    Suite {
+        name: "hurt",
+        about: "hostile input, crowds, stops and a full disk, while others do not notice",
+        needs: &[],
+        commands: &[
+            BUILD_SERVER,
+            &[
+                "cargo", "run", "--quiet", "--package", "tidemill-tests", "--bin", "hurt", "--",
+                "ci",
+            ],
+        ],
+        counts: Counts::ClosingLine,
+        timeout_s: 1200,
     },
     Suite {
         name: "clients",
