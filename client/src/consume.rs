@@ -3,7 +3,7 @@
 //! What is read, from where and what came is pure; [`Consumer`] asks brokers and waits.
 //!
 //! Read in this order: [`record`], [`config`], `unpack`, `buffer`, `assignment`, `fetch`,
-//! [`consumer`], `grouping`.
+//! [`consumer`], `grouping`, `work`.
 
 mod assignment;
 mod buffer;
@@ -13,6 +13,7 @@ mod fetch;
 mod grouping;
 pub mod record;
 mod unpack;
+mod work;
 
 pub use config::{AutoOffsetReset, ConsumerConfig, IsolationLevel};
 pub use consumer::Consumer;

@@ -94,7 +94,8 @@ impl Cluster {
         found
     }
 
-    async fn list_offsets_once(
+    /// Asks each partition's leader once. Every partition asked is in the answer.
+    pub(crate) async fn list_offsets_once(
         &self,
         wanted: &BTreeMap<TopicPartition, OffsetSpec>,
         isolation: IsolationLevel,

@@ -164,10 +164,10 @@ impl Assignment {
         self.partitions.get(partition)?.high_watermark
     }
 
-    /// The partitions whose committed offset is wanted.
-    pub(crate) fn wanting_committed(&self) -> Vec<TopicPartition> {
+    /// The partitions whose committed offset is wanted, with the stamp to look it up under.
+    pub(crate) fn wanting_committed(&self) -> Vec<(TopicPartition, u64)> {
         let wanting = self.partitions.iter().filter(|(_, one)| one.place == Place::Committed);
-        wanting.map(|(partition, _)| partition.clone()).collect()
+        wanting.map(|(partition, one)| (partition.clone(), one.stamp)).collect()
     }
 
     /// The partitions whose offset is to be found, with the stamp to find it under.
@@ -192,7 +192,8 @@ impl Assignment {
     }
 
     /// The stamp of a partition, if it is read.
-    pub(crate) fn stamp_of(&self, partition: &TopicPartition) -> Option<u64> {
+    #[cfg(test)]
+    fn stamp_of(&self, partition: &TopicPartition) -> Option<u64> {
         self.partitions.get(partition).map(|assigned| assigned.stamp)
     }
 

@@ -1,45 +1,28 @@
 //! `Consumer`: the handle of an application.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::future::Future;
-use std::pin::Pin;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::FutureExt;
-use futures::stream::{FuturesUnordered, StreamExt};
 use tidemill_base::ports::BoxFuture;
-use tidemill_base::{BrokerId, ErrorKind, Offset};
-use tidemill_kafka::Request;
-use tidemill_kafka::messages::fetch::{FetchRequest, FetchResponse};
+use tidemill_base::{ErrorKind, Offset};
 use tidemill_records::Decompressor;
 use tokio::time::Instant;
 
 use crate::backoff::Backoff;
-use crate::cluster::metadata::Metadata;
 use crate::cluster::offsets::{ListedOffsets, OffsetSpec};
-use crate::cluster::{Cluster, Role, Topics, topics_of};
-use crate::consume::assignment::{Assignment, FetchPart, FetchVerdict, Place};
+use crate::cluster::{Cluster, Topics};
+use crate::consume::assignment::{Assignment, Place};
 use crate::consume::config::ConsumerConfig;
-use crate::consume::fetch;
 use crate::consume::grouping::Rebalance;
 use crate::consume::record::ConsumerRecord;
+use crate::consume::work::Work;
 use crate::environment::Environment;
 use crate::error::{Error, Result};
 use crate::group::listener::RebalanceListener;
-use crate::group::member::{GroupEvent, MemberHandle};
+use crate::group::member::MemberHandle;
 use crate::prng::Prng;
 use crate::topic_partition::TopicPartition;
-
-type Fetching = Pin<Box<dyn Future<Output = Fetch> + Send>>;
-
-/// A fetch that has ended.
-struct Fetch {
-    broker: BrokerId,
-    parts: Vec<FetchPart>,
-    metadata: Arc<Metadata>,
-    result: Result<FetchResponse>,
-}
 
 /// Consumes records. One task uses it at a time: its methods take `&mut self`.
 ///
@@ -58,14 +41,10 @@ pub struct Consumer {
     /// A commit that is on its way.
     pub(super) committing: Option<BoxFuture<'static, Result<()>>>,
     pub(super) committed_at_ms: u64,
-    fetching: FuturesUnordered<Fetching>,
-    busy: BTreeSet<BrokerId>,
-    /// Whether the metadata is to be read again before the next fetch.
-    is_doubtful: bool,
-    refresh_not_before_ms: u64,
+    pub(super) work: Work,
     decompressor: Decompressor,
-    begun: Instant,
-    prng: Prng,
+    pub(super) begun: Instant,
+    pub(super) prng: Prng,
 }
 
 impl Consumer {
@@ -87,10 +66,7 @@ impl Consumer {
             rebalance: None,
             committing: None,
             committed_at_ms: 0,
-            fetching: FuturesUnordered::new(),
-            busy: BTreeSet::new(),
-            is_doubtful: false,
-            refresh_not_before_ms: 0,
+            work: Work::default(),
             decompressor: Decompressor::new(),
             begun: Instant::now(),
             prng: Prng::new(seed),
@@ -189,24 +165,26 @@ impl Consumer {
             member.polled();
         }
         self.auto_commit_if_due();
+        // Polling what is buffered waits for nothing; other tasks must have their turn all the same.
+        tokio::task::coop::consume_budget().await;
         loop {
             match tokio::time::timeout_at(deadline, self.follow_group()).await {
                 Ok(followed) => followed?,
                 Err(_) => return Ok(Vec::new()),
             }
-            self.receive()?;
+            self.receive();
+            if let Some(failure) = self.work.take_failure() {
+                return Err(failure);
+            }
+            self.begin_work();
             let records = self.take()?;
             if !records.is_empty() {
-                self.start_fetches();
-                self.receive()?;
+                // What goes wrong from here on is told by the next poll: these records are taken.
+                self.begin_work();
+                self.receive();
                 return Ok(records);
             }
-            match tokio::time::timeout_at(deadline, self.prepare()).await {
-                Ok(prepared) => prepared?,
-                Err(_) => return Ok(records),
-            }
-            self.start_fetches();
-            if !self.wait(deadline).await? {
+            if !self.wait(deadline).await {
                 return self.take();
             }
         }
@@ -278,171 +256,6 @@ impl Consumer {
         let count = self.config.poll_records_max;
         self.assignment.take(count, self.config.verify_checksums, &mut self.decompressor)
     }
-
-    /// Does what must be done before fetching: metadata and positions.
-    async fn prepare(&mut self) -> Result<()> {
-        if self.assignment.is_empty() && self.subscribed.is_empty() {
-            return Ok(());
-        }
-        let is_leaderless = self.assignment.has_leaderless(&self.cluster.metadata());
-        let wants_refresh = self.is_doubtful || is_leaderless || self.cluster.is_stale();
-        if wants_refresh && self.now_ms() >= self.refresh_not_before_ms {
-            let mut topics = topics_of(self.assignment.partitions());
-            topics.extend(self.subscribed.iter().cloned());
-            topics.sort_unstable();
-            topics.dedup();
-            let create = self.config.create_topics;
-            let refreshed = self.cluster.refresh(Topics::Named(&topics), create).await;
-            let wait_ms = self.backoff().wait_ms(1, &mut self.prng);
-            self.refresh_not_before_ms = self.now_ms() + wait_ms;
-            match refreshed {
-                Ok(_) => self.is_doubtful = false,
-                Err(error) if error.may_repeat(true) => {
-                    tracing::warn!(%error, "consumer cannot refresh metadata");
-                }
-                Err(error) => return Err(error),
-            }
-        }
-        self.find_committed().await?;
-        self.find_offsets().await
-    }
-
-    async fn find_offsets(&mut self) -> Result<()> {
-        let wanting = self.assignment.wanting_offset();
-        if wanting.is_empty() {
-            return Ok(());
-        }
-        let wanted = wanting.iter().map(|(partition, (spec, _))| (partition.clone(), *spec));
-        let found = self.list_offsets(&wanted.collect()).await;
-        let mut failure = Ok(());
-        for (partition, listed) in found {
-            let Some(&(_, stamp)) = wanting.get(&partition) else { continue };
-            match listed {
-                Ok(listed) => {
-                    let end = Place::Find(OffsetSpec::Latest);
-                    let place = listed.offset.map_or(end, Place::At);
-                    self.assignment.found(&partition, stamp, place);
-                }
-                Err(error) if error.may_repeat(true) => {
-                    tracing::warn!(%error, "consumer cannot find its offset");
-                }
-                Err(error) => failure = failure.and(Err(error)),
-            }
-        }
-        failure
-    }
-
-    /// Sends the fetches that are due.
-    fn start_fetches(&mut self) {
-        let metadata = self.cluster.metadata();
-        let waiting_bytes_max = self.config.partition_fetch_bytes_max as usize;
-        let now_ms = self.now_ms();
-        let fetches =
-            self.assignment.plan_fetches(now_ms, &metadata, &self.busy, waiting_bytes_max);
-        for (broker, parts) in fetches {
-            self.busy.insert(broker);
-            let (cluster, metadata) = (self.cluster.clone(), metadata.clone());
-            let request = fetch::request(&metadata, &self.config, &parts);
-            let extra = Duration::from_millis(self.config.fetch_wait_ms_max);
-            let fetching = async move {
-                let limit = fetch::version_limit(&metadata, &parts);
-                let result = fetch_from(&cluster, broker, &request, limit, extra).await;
-                Fetch { broker, parts, metadata, result }
-            };
-            self.fetching.push(fetching.boxed());
-        }
-    }
-
-    /// Takes over the answers that have come, and sends what was just begun.
-    fn receive(&mut self) -> Result<()> {
-        self.poke_commit();
-        while let Some(Some(fetch)) = self.fetching.next().now_or_never() {
-            self.fetched(fetch)?;
-        }
-        Ok(())
-    }
-
-    /// Waits until something comes or could be done; false if the time is up.
-    async fn wait(&mut self, deadline: Instant) -> Result<bool> {
-        let now_ms = self.now_ms();
-        let mut wake_ms = self.assignment.wake_at_ms(now_ms);
-        let wants_refresh =
-            self.is_doubtful || self.assignment.has_leaderless(&self.cluster.metadata());
-        if wants_refresh {
-            let at_ms = self.refresh_not_before_ms.max(now_ms + 1);
-            wake_ms = Some(wake_ms.map_or(at_ms, |wake_ms| wake_ms.min(at_ms)));
-        }
-        let wake = wake_ms.map(|at_ms| self.begun + Duration::from_millis(at_ms));
-        let until = wake.map_or(deadline, |wake| wake.min(deadline));
-        tokio::select! {
-            Some(fetch) = self.fetching.next() => self.fetched(fetch)?,
-            event = next_event(self.member.as_mut()) => self.told(event),
-            () = tokio::time::sleep_until(until) => {}
-        }
-        Ok(Instant::now() < deadline)
-    }
-
-    fn fetched(&mut self, fetch: Fetch) -> Result<()> {
-        self.busy.remove(&fetch.broker);
-        let (now_ms, backoff) = (self.now_ms(), self.backoff());
-        let response = match fetch.result {
-            Ok(response) if response.error_code.is_ok() => response,
-            Ok(response) => {
-                let what = format!("fetch from broker {}", fetch.broker);
-                let error = Error::answered(what, response.error_code);
-                return self.fetch_failed(&fetch.parts, error);
-            }
-            Err(error) => return self.fetch_failed(&fetch.parts, error),
-        };
-        let mut failure = Ok(());
-        for part in &fetch.parts {
-            let (answer, data) = fetch::answer(&fetch.metadata, part, &response);
-            if let Some(data) = data {
-                let (hint, endpoints) = (&data.current_leader, &response.node_endpoints);
-                self.cluster.learn_leader(&part.partition, hint, endpoints);
-            }
-            let reset = self.config.auto_offset_reset;
-            let prng = &mut self.prng;
-            match self.assignment.fetch_answered(part, answer, reset, now_ms, backoff, prng) {
-                FetchVerdict::Fine => {}
-                FetchVerdict::Doubt => self.is_doubtful = true,
-                FetchVerdict::Tell(error) => failure = failure.and(Err(error)),
-            }
-        }
-        failure
-    }
-
-    fn fetch_failed(&mut self, parts: &[FetchPart], error: Error) -> Result<()> {
-        let (now_ms, backoff) = (self.now_ms(), self.backoff());
-        self.assignment.fetch_failed(parts, now_ms, backoff, &mut self.prng);
-        self.is_doubtful = true;
-        if error.may_repeat(true) || error.kind() == ErrorKind::Corrupt {
-            tracing::debug!(%error, "fetch failed");
-            return Ok(());
-        }
-        Err(error)
-    }
-}
-
-/// What the group tells next; never, without a group.
-async fn next_event(member: Option<&mut MemberHandle>) -> Option<GroupEvent> {
-    match member {
-        Some(member) => member.events.recv().await,
-        None => std::future::pending().await,
-    }
-}
-
-async fn fetch_from(
-    cluster: &Cluster,
-    broker: BrokerId,
-    request: &FetchRequest,
-    limit: i16,
-    extra: Duration,
-) -> Result<FetchResponse> {
-    let connection = cluster.broker(broker, Role::Data).await?;
-    let version = connection.version(FetchRequest::API, limit)?;
-    let place = connection.place().await?;
-    connection.send(place, request, version, extra)?.wait().await
 }
 
 impl std::fmt::Debug for Consumer {

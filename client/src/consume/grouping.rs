@@ -270,38 +270,4 @@ impl Consumer {
         offsets.extend(own);
         offsets
     }
-
-    /// Looks the committed offsets up that are wanted.
-    pub(super) async fn find_committed(&mut self) -> Result<()> {
-        let wanting = self.assignment.wanting_committed();
-        if wanting.is_empty() {
-            return Ok(());
-        }
-        let committed = match self.committed(&wanting).await {
-            Ok(committed) => committed,
-            Err(error) if error.may_repeat(true) => {
-                tracing::warn!(%error, "consumer cannot read its committed offsets");
-                return Ok(());
-            }
-            Err(error) => return Err(error),
-        };
-        let mut failure = Ok(());
-        for partition in wanting {
-            let Some(stamp) = self.assignment.stamp_of(&partition) else { continue };
-            let reset = self.config.auto_offset_reset.spec();
-            let place = match (committed.get(&partition), reset) {
-                (Some(committed), _) => Place::At(committed.offset),
-                (None, Some(spec)) => Place::Find(spec),
-                (None, None) => {
-                    let message = format!(
-                        "{partition} has no committed offset; seek, or set auto_offset_reset"
-                    );
-                    failure = Err(Error::new(ErrorKind::NotFound, message));
-                    continue;
-                }
-            };
-            self.assignment.found(&partition, stamp, place);
-        }
-        failure
-    }
 }

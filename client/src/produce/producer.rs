@@ -102,6 +102,8 @@ impl Producer {
             return Err(Error::new(ErrorKind::Invalid, message));
         }
         let deadline = Instant::now() + Duration::from_millis(self.shared.config.send_block_ms_max);
+        // With room for it, a record is taken in without waiting; the sender must have its turn.
+        tokio::task::coop::consume_budget().await;
         let topic = self.topic(&record, deadline).await?;
         let room = self.room(size_bytes, deadline).await?;
         self.append(&record, &topic, size_bytes, room)

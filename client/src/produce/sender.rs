@@ -165,9 +165,10 @@ impl Sender {
         if std::mem::replace(&mut self.is_refreshing, true) {
             return;
         }
-        let (cluster, create) = (self.cluster.clone(), self.shared.config.create_topics);
+        let cluster = self.cluster.clone();
         let refresh = async move {
-            let refreshed = cluster.refresh(Topics::Named(&topics), create).await;
+            // A topic is created when a record for it comes, not when one is found to be gone.
+            let refreshed = cluster.refresh(Topics::Named(&topics), false).await;
             Event::Refreshed(refreshed.map(drop))
         };
         self.pending.push(refresh.boxed());

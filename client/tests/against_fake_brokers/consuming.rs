@@ -1,5 +1,7 @@
 //! Consuming by hand while connections break and leaders move.
 
+use std::time::Duration;
+
 use tidemill_client::{
     AutoOffsetReset, Consumer, ConsumerConfig, ConsumerRecord, ErrorCode, ErrorKind, Offset,
     OffsetSpec, ProducerConfig, Record, TopicPartition,
@@ -102,6 +104,65 @@ async fn whatever_goes_wrong_no_record_is_missing_or_comes_twice() {
     }
     check(&records, 0, 0..300);
     check(&records, 1, 0..300);
+}
+
+#[tokio::test]
+async fn new_partitions_are_read_while_others_have_records() {
+    let cluster = filled(2_000).await;
+    let slow = ConsumerConfig { poll_records_max: 1, ..config() };
+    let mut consumer = cluster.client().consumer(slow).unwrap();
+    consumer.assign([t(0)]).unwrap();
+    let mut last = read(&mut consumer, 1).await[0].clone();
+    consumer.assign([t(0), t(1)]).unwrap();
+    while last.partition == t(0) {
+        // An application that works on each record.
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        last = read(&mut consumer, 1).await[0].clone();
+    }
+    assert!(consumer.position(&t(0)) < Some(Offset(2_000)));
+}
+
+#[tokio::test]
+async fn a_poll_that_is_cancelled_loses_nothing() {
+    let cluster = filled(300).await;
+    let mut consumer = cluster.client().consumer(config()).unwrap();
+    consumer.assign([t(0), t(1)]).unwrap();
+    let mut records = Vec::new();
+    while records.len() < 600 {
+        tokio::select! {
+            biased;
+            polled = consumer.poll(POLL_MS) => records.extend(polled.unwrap()),
+            () = tokio::task::yield_now() => {}
+        }
+    }
+    check(&records, 0, 0..300);
+    check(&records, 1, 0..300);
+}
+
+#[tokio::test]
+async fn an_error_of_one_partition_does_not_lose_records_of_another() {
+    let cluster = filled(100).await;
+    let few = ConsumerConfig { poll_records_max: 3, ..config() };
+    let mut consumer = cluster.client().consumer(few).unwrap();
+    consumer.assign([t(0), t(1)]).unwrap();
+    let mut records = Vec::new();
+    let mut told = 0;
+    while records.len() < 200 {
+        if records.len() < 150 {
+            let denied = Fault::Code(ErrorCode::TOPIC_AUTHORIZATION_FAILED);
+            cluster.spoil(ApiKey::Fetch, &[denied]);
+        }
+        match consumer.poll(POLL_MS).await {
+            Ok(polled) => records.extend(polled),
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::Denied);
+                told += 1;
+            }
+        }
+    }
+    assert!(told > 0);
+    check(&records, 0, 0..100);
+    check(&records, 1, 0..100);
 }
 
 #[tokio::test]

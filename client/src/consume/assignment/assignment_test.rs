@@ -171,7 +171,8 @@ fn partitions_that_stay_assigned_go_on_where_they_are() {
     let mut assignment = reading(&[0, 1]);
     assignment.set([t(1), t(2)], Place::Committed);
     assert_eq!(assignment.position(&t(1)), Some(Offset(10)));
-    assert_eq!(assignment.wanting_committed(), [t(2)]);
+    let stamp = assignment.stamp_of(&t(2)).unwrap();
+    assert_eq!(assignment.wanting_committed(), [(t(2), stamp)]);
     assert_eq!(assignment.position(&t(0)), None);
 }
 
