@@ -69,9 +69,9 @@ async def across_files(run):
     topic, start = await create_topic(run), base()
     value = bytes(i * 31 % 256 for i in range(1000)) * 400
     await send_all(
-        await producer(run), topic, [{"value": value, "timestamp_ms": start + i * 1000} for i in range(20)]
+        await producer(run), topic, [{"value": value, "timestamp_ms": start + i * 1000} for i in range(45)]
     )
-    await lookups(run, topic, start, {i * 1000 - 1: (i, i * 1000) for i in range(20)} | {19_001: None})
+    await lookups(run, topic, start, {i * 1000 - 1: (i, i * 1000) for i in range(45)} | {44_001: None})
 
 
 @case("timestamps.beyond_end")

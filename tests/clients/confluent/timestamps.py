@@ -71,8 +71,8 @@ def across_files(run):
     topic, start = create_topic(run), base()
     client = producer(run)
     value = bytes(i * 31 % 256 for i in range(1000)) * 400
-    send_all(client, topic, [{"value": value, "timestamp": start + i * 1000} for i in range(20)])
-    lookups(run, topic, start, {i * 1000 - 1: i for i in range(20)} | {19_001: OFFSET_END})
+    send_all(client, topic, [{"value": value, "timestamp": start + i * 1000} for i in range(45)])
+    lookups(run, topic, start, {i * 1000 - 1: i for i in range(45)} | {44_001: OFFSET_END})
 
 
 @case("timestamps.beyond_end")

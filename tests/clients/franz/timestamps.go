@@ -41,14 +41,14 @@ func registerTimestamps() {
 		topic, base := createTopic(r, 1), anHourAgo()
 		client := producer(r, kgo.ProducerBatchCompression(kgo.NoCompression()))
 		var expected []string
-		for i := range 20 {
+		for i := range 45 {
 			record := &kgo.Record{Topic: topic, Value: large(400_000, 31), Timestamp: base.Add(time.Duration(i) * time.Second)}
 			send(r, client, record)
 			if i > 0 {
 				expected = append(expected, fmt.Sprintf("%d:%d@%d", i*1000-1, i, i*1000))
 			}
 		}
-		lookups(r, topic, base, 20, strings.Join(expected, " ")+" 19001:end")
+		lookups(r, topic, base, 45, strings.Join(expected, " ")+" 44001:end")
 	})
 	h.Case("timestamps.beyond_end", func(r *h.Run) {
 		topic, base := createTopic(r, 1), anHourAgo()

@@ -69,9 +69,9 @@ def across_batches(run):
 def across_files(run):
     topic, start = create_topic(run), base()
     value = bytes(i * 31 % 256 for i in range(1000)) * 400
-    records = [{"value": value, "timestamp_ms": start + i * 1000} for i in range(20)]
+    records = [{"value": value, "timestamp_ms": start + i * 1000} for i in range(45)]
     send_all(producer(run), topic, records)
-    lookups(run, topic, start, {i * 1000 - 1: (i, i * 1000) for i in range(20)} | {19_001: None})
+    lookups(run, topic, start, {i * 1000 - 1: (i, i * 1000) for i in range(45)} | {44_001: None})
 
 
 @case("timestamps.beyond_end")

@@ -48,8 +48,8 @@ add('timestamps.across_batches', async run => {
 })
 add('timestamps.across_files', async run => {
   const [topic, start, value] = [await createTopic(run), base(), large(400_000, 31)]
-  const expected = { 19001: 20 }
-  for (let i = 0; i < 20; i++) {
+  const expected = { 44001: 45 }
+  for (let i = 0; i < 45; i++) {
     await send(run, topic, [{ value, timestamp: String(start + i * 1000) }])
     if (i > 0) expected[i * 1000 - 1] = i
   }

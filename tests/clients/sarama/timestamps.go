@@ -40,7 +40,7 @@ func registerTimestamps() {
 	h.Case("timestamps.across_files", func(r *h.Run) {
 		topic, base, client := createTopic(r, 1), anHourAgo(), producer(r)
 		var expected []string
-		for i := range 20 {
+		for i := range 45 {
 			send(client, &sarama.ProducerMessage{
 				Topic: topic, Value: sarama.ByteEncoder(large(400_000, 31)), Timestamp: base.Add(time.Duration(i) * time.Second),
 			})
@@ -48,7 +48,7 @@ func registerTimestamps() {
 				expected = append(expected, fmt.Sprintf("%d:%d@%d", i*1000-1, i, i*1000))
 			}
 		}
-		lookups(r, topic, base, strings.Join(expected, " ")+" 19001:none")
+		lookups(r, topic, base, strings.Join(expected, " ")+" 44001:none")
 	})
 	h.Case("timestamps.beyond_end", func(r *h.Run) {
 		topic, base := createTopic(r, 1), anHourAgo()

@@ -98,10 +98,10 @@ final class Timestamps {
         var topic = Kit.createTopic(run, 1);
         long start = base();
         var value = Records.large(400_000, 31);
-        Kit.sendAll(Kit.producer(run), IntStream.range(0, 20)
+        Kit.sendAll(Kit.producer(run), IntStream.range(0, 45)
                 .mapToObj(i -> new ProducerRecord<>(topic, 0, start + i * 1000, (byte[]) null, value)).toList());
-        var expected = IntStream.range(1, 20).mapToObj(i -> (i * 1000 - 1) + ":" + i + "@" + i * 1000).toList();
-        lookups(run, topic, start, String.join(" ", expected) + " 19001:none");
+        var expected = IntStream.range(1, 45).mapToObj(i -> (i * 1000 - 1) + ":" + i + "@" + i * 1000).toList();
+        lookups(run, topic, start, String.join(" ", expected) + " 44001:none");
     }
 
     private Timestamps() {}
