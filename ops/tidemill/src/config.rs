@@ -59,6 +59,7 @@ pub(crate) struct KafkaSection {
     pub(crate) requests_in_flight_max: u64,
     pub(crate) idle_timeout_ms: u64,
     pub(crate) stall_timeout_ms: u64,
+    pub(crate) frame_timeout_ms: u64,
     pub(crate) fetch_sessions_max: u64,
     pub(crate) fetch_session_partitions_max: u64,
 }
@@ -100,6 +101,7 @@ pub(crate) struct LogSection {
     pub(crate) free_bytes_low: u64,
     pub(crate) gc_grace_ms: u64,
     pub(crate) housekeeping_interval_ms: u64,
+    pub(crate) retention_interval_ms: u64,
 }
 
 /// The metadata log and its state.
@@ -140,6 +142,7 @@ impl Default for Config {
                 requests_in_flight_max: 64,
                 idle_timeout_ms: 600_000,
                 stall_timeout_ms: 30_000,
+                frame_timeout_ms: 60_000,
                 fetch_sessions_max: 1_000,
                 fetch_session_partitions_max: 200_000,
             },
@@ -164,6 +167,7 @@ impl Default for Config {
                 free_bytes_low: 256 * MIB,
                 gc_grace_ms: 600_000,
                 housekeeping_interval_ms: 10_000,
+                retention_interval_ms: 300_000,
             },
             metadata: MetadataSection {
                 state_save_interval_ms: 2_000,

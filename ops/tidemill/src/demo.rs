@@ -26,6 +26,7 @@ use std::time::{Duration, Instant};
 
 use tidemill_client::admin::NewTopic;
 use tidemill_client::{Client, ClientConfig, Error};
+use tokio::sync::watch;
 
 use crate::cli::{DemoArgs, LogLevel};
 use crate::failure::Failure;
@@ -61,7 +62,7 @@ pub(crate) fn run(args: &DemoArgs) -> Result<(), Failure> {
             .map_err(|error| Failure::failed(format!("cannot listen for signals: {error}")))?;
         tokio::select! {
             done = acts(args, &folder) => done,
-            signal = signals.next() => Err(Failure::failed(format!("stopped by {signal}"))),
+            signal = signals.first() => Err(Failure::failed(format!("stopped by {signal}"))),
         }
     });
     runtime.shutdown_background();
@@ -127,34 +128,44 @@ async fn sell_and_crash(
     crew::settled(&stage.client, MEMBERS).await?;
     story.selling(stage.events);
     let progress = Arc::new(Progress::default());
+    let (second_half, second_half_open) = watch::channel(false);
     let begun = Instant::now();
     let events = async {
-        reach(&progress, stage.events / 3).await;
+        let events = stage.events;
+        let at = reach(&progress, events / 4).await;
         if let Some(member) = members.pop() {
-            let at = progress.acknowledged.load(Ordering::Relaxed);
             member.leave().await.map_err(|error| met("leave the group", &error))?;
-            crew::settled(&stage.client, MEMBERS - 1).await?;
-            story.left(at);
         }
-        reach(&progress, stage.events / 2).await;
-        let (at, kafka) = (progress.acknowledged.load(Ordering::Relaxed), server.kafka);
+        reach(&progress, tills::first_half(events)).await;
+        let took = begun.elapsed();
+        crew::settled(&stage.client, MEMBERS - 1).await?;
+        story.left(at);
+        second_half.send_replace(true);
+        let begun = Instant::now();
+        let at = reach(&progress, events - events / 4).await;
+        let kafka = server.kafka;
         server.kill();
         let server = Server::start(folder.path(), kafka).await?;
         story.killed(at, server.ready_in);
-        Ok::<_, Failure>(server)
+        reach(&progress, events).await;
+        Ok::<_, Failure>((server, took + begun.elapsed()))
     };
     let selling = async {
-        let sold = tills::sell(stage, &progress).await.map_err(|error| met("produce", &error))?;
-        Ok::<_, Failure>((sold, begun.elapsed()))
+        let sold = tills::sell(stage, &progress, &second_half_open).await;
+        sold.map_err(|error| met("produce", &error))
     };
-    let ((sold, took), server) = tokio::try_join!(selling, events)?;
+    let (sold, (server, took)) = tokio::try_join!(selling, events)?;
     story.sold(stage.events, progress.bytes.load(Ordering::Relaxed), took);
     Ok((server, sold, members))
 }
 
-/// Waits until so many events are acknowledged.
-async fn reach(progress: &Progress, count: u64) {
-    while progress.acknowledged.load(Ordering::Relaxed) < count {
+/// Waits until so many events are acknowledged, and tells how many are.
+async fn reach(progress: &Progress, count: u64) -> u64 {
+    loop {
+        let acknowledged = progress.acknowledged.load(Ordering::Relaxed);
+        if acknowledged >= count {
+            return acknowledged;
+        }
         tokio::time::sleep(LOOK).await;
     }
 }

@@ -110,7 +110,7 @@ async fn live(config: Config, stop_with_stdin: bool, begun: Instant) -> Result<(
     let node_config = hurt::held_back(node_config);
     let node = tokio::select! {
         started = Node::start(node_config, ports) => started.map_err(|e| cannot_start(&e))?,
-        signal = signals.next() => {
+        signal = signals.first() => {
             tracing::info!(signal, "stopped before it was ready");
             return Ok(());
         }
@@ -120,7 +120,7 @@ async fn live(config: Config, stop_with_stdin: bool, begun: Instant) -> Result<(
     let folder = Path::new(&config.node.data_dir);
     let ready = ReadyLine { kafka, http: http_address, data: folder, took: begun.elapsed() };
     tell(&ready.to_string());
-    let signal = signals.next().await;
+    let signal = signals.first().await;
     tracing::info!(signal, "stopping: what was taken in is answered first");
     probe.drains();
     let drain_timeout = Duration::from_millis(config.node.drain_timeout_ms);
@@ -160,7 +160,7 @@ async fn drain(node: Node, timeout: Duration, signals: &mut StopSignals) -> Resu
             }
             Ok(())
         }
-        signal = signals.next() => {
+        signal = signals.second() => {
             Err(Failure::failed(format!("ended at once by a second signal ({signal})")))
         }
     }

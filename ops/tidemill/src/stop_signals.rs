@@ -10,6 +10,7 @@ pub(crate) struct StopSignals {
     terminate: Signal,
     interrupt: Signal,
     with_stdin: bool,
+    signals_count: u32,
 }
 
 impl StopSignals {
@@ -22,21 +23,36 @@ impl StopSignals {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
             with_stdin,
+            signals_count: 0,
         })
     }
 
-    /// Waits for the next one and says what it was.
-    pub(crate) async fn next(&mut self) -> &'static str {
-        let with_stdin = self.with_stdin;
-        let name = tokio::select! {
+    /// Waits to be asked to stop, and says by what.
+    pub(crate) async fn first(&mut self) -> &'static str {
+        tokio::select! {
+            signal = self.signal() => signal,
+            () = stdin_closed(), if self.with_stdin => "standard input closed",
+        }
+    }
+
+    /// Waits for the second signal, which means at once. A closed input is no signal: whoever closes it
+    /// may well send one signal too.
+    pub(crate) async fn second(&mut self) -> &'static str {
+        loop {
+            let signal = self.signal().await;
+            if self.signals_count >= 2 {
+                return signal;
+            }
+        }
+    }
+
+    async fn signal(&mut self) -> &'static str {
+        let signal = tokio::select! {
             _ = self.terminate.recv() => "SIGTERM",
             _ = self.interrupt.recv() => "SIGINT",
-            () = stdin_closed(), if with_stdin => "standard input closed",
         };
-        // A closed input asks to stop, but is never the second signal, which means at once: a parent
-        // that waits for the end closes it as well.
-        self.with_stdin = false;
-        name
+        self.signals_count += 1;
+        signal
     }
 }
 

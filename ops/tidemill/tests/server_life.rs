@@ -77,6 +77,9 @@ fn exit_codes_tell_what_kind_of_failure_it_is() {
     assert_eq!(code(&["consume", "t", "--format", "{nothing}"]), Some(2));
     assert_eq!(code(&["topic", "describe", "nothing"]), Some(3));
     assert_eq!(code(&["consume", "nothing", "--exit-at-end"]), Some(3));
+    assert_eq!(code(&["consume", "nothing", "--group", "g"]), Some(3));
+    server.ok(&["topic", "create", "t"]);
+    assert_eq!(code(&["consume", "t", "--partition", "7"]), Some(3));
     let nowhere = ["topic", "list", "--bootstrap", "127.0.0.1:1", "--timeout-ms", "300"];
     let unavailable = server.run(&nowhere);
     assert_eq!(unavailable.status.code(), Some(4));

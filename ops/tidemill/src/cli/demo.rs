@@ -14,7 +14,7 @@ pub(crate) struct DemoArgs {
     /// How many order events to produce.
     #[arg(
         long,
-        default_value_t = 300_000,
+        default_value_t = 500_000,
         value_name = "N",
         value_parser = clap::value_parser!(u64).range(1_000..=20_000_000)
     )]

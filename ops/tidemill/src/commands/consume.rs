@@ -27,10 +27,9 @@ pub(super) async fn carry_out(session: &mut Session, args: &ConsumeArgs) -> Resu
         .map_err(|error| Failure::failed(format!("cannot listen for signals: {error}")))?;
     let mut consumer =
         session.client.consumer(consumer_config(args)).map_err(|error| session.failure(&error))?;
-    let ends = match begin(&mut consumer, args).await {
-        Ok(ends) => ends,
-        Err(error) => return Err(session.failure(&error)),
-    };
+    let partitions = partitions(session, &consumer, args).await?;
+    let begun = begin(&mut consumer, args, partitions).await;
+    let ends = begun.map_err(|error| session.failure(&error))?;
     let mut reading = Reading {
         printer: Printer { template, encoding: args.encoding, line: Vec::new() },
         ends,
@@ -39,7 +38,7 @@ pub(super) async fn carry_out(session: &mut Session, args: &ConsumeArgs) -> Resu
     };
     let done = tokio::select! {
         done = reading.read(&mut consumer, session) => done,
-        _ = signals.next() => Ok(()),
+        _ = signals.first() => Ok(()),
     };
     let closed = finish(consumer, args).await;
     done.and(closed.map_err(|error| session.failure(&error)))
@@ -63,26 +62,35 @@ fn consumer_config(args: &ConsumeArgs) -> ConsumerConfig {
     }
 }
 
+/// The partitions to read. Asking for them also tells at once whether there is a cluster and a topic.
+async fn partitions(
+    session: &Session,
+    consumer: &Consumer,
+    args: &ConsumeArgs,
+) -> Result<Vec<TopicPartition>, Failure> {
+    let all = consumer.partitions(&args.topic).await.map_err(|error| session.failure(&error))?;
+    let is_there = |index: &i32| all.iter().any(|one| one.partition.0 == *index);
+    if let Some(missing) = args.partitions.iter().find(|index| !is_there(index)) {
+        let (topic, count) = (&args.topic, all.len());
+        let message =
+            format!("topic {topic} has no partition {missing}, it has {count} partitions");
+        return Err(Failure::not_found(message));
+    }
+    let is_wanted = |index| args.partitions.is_empty() || args.partitions.contains(&index);
+    Ok(all.into_iter().filter(|one| is_wanted(one.partition.0)).collect())
+}
+
 /// Says what to read and from where; the answer is where each partition ended then, if that is where
 /// to stop.
 async fn begin(
     consumer: &mut Consumer,
     args: &ConsumeArgs,
+    partitions: Vec<TopicPartition>,
 ) -> tidemill_client::Result<Option<BTreeMap<TopicPartition, Offset>>> {
     if args.group.is_some() {
         consumer.subscribe(&[args.topic.as_str()])?;
         return Ok(None);
     }
-    let all = consumer.partitions(&args.topic).await?;
-    let partitions = match args.partitions.is_empty() {
-        true => all,
-        // A partition that does not exist is refused by the broker's own answer.
-        false => args
-            .partitions
-            .iter()
-            .map(|partition| TopicPartition::new(args.topic.as_str(), *partition))
-            .collect(),
-    };
     let ends = match args.exit_at_end {
         true => Some(ends_of(consumer, &partitions).await?),
         false => None,

@@ -126,6 +126,12 @@ pub(crate) const KEYS: &[Key] = &[
          that a stuck client does not hold memory."
     ),
     key!(
+        kafka.frame_timeout_ms,
+        Range::Millis(1000, HOUR_MS),
+        "A request must be whole so long after it was begun, however steadily it trickles in: it holds \
+         memory that others wait for."
+    ),
+    key!(
         kafka.fetch_sessions_max,
         Range::Count(0, 1_000_000),
         "Incremental fetch sessions at once; consumers beyond it send full fetch requests."
@@ -231,7 +237,13 @@ pub(crate) const KEYS: &[Key] = &[
     key!(
         log.housekeeping_interval_ms,
         Range::Millis(100, HOUR_MS),
-        "How often retention, garbage and expired producers and offsets are looked after."
+        "How often folding, garbage, and producers and offsets that expire are looked after."
+    ),
+    key!(
+        log.retention_interval_ms,
+        Range::Millis(100, 24 * HOUR_MS),
+        "How often records that are past their retention are looked for (Kafka calls it \
+         log.retention.check.interval.ms). Sooner while the disk is nearly full."
     ),
     key!(
         metadata.state_save_interval_ms,

@@ -34,6 +34,7 @@ pub(super) fn node_config(config: &Config, http_address: SocketAddr) -> NodeConf
         fetch_session_partitions_max: fitting(config.kafka.fetch_session_partitions_max),
         gc_grace: Duration::from_millis(config.log.gc_grace_ms),
         housekeeping_interval: Duration::from_millis(config.log.housekeeping_interval_ms),
+        retention_interval: Duration::from_millis(config.log.retention_interval_ms),
         free_bytes_low: config.log.free_bytes_low,
         ..NodeConfig::default()
     };
@@ -84,6 +85,7 @@ fn listener_limits(kafka: &KafkaSection) -> ListenerLimits {
         requests_in_flight_max: fitting(kafka.requests_in_flight_max),
         idle_timeout: Duration::from_millis(kafka.idle_timeout_ms),
         stall_timeout: Duration::from_millis(kafka.stall_timeout_ms),
+        frame_timeout: Duration::from_millis(kafka.frame_timeout_ms),
     }
 }
 
@@ -153,6 +155,7 @@ mod tests {
         assert_eq!(made.fetch_session_partitions_max, default.fetch_session_partitions_max);
         assert_eq!(made.gc_grace, default.gc_grace);
         assert_eq!(made.housekeeping_interval, default.housekeeping_interval);
+        assert_eq!(made.retention_interval, default.retention_interval);
         assert_eq!(made.free_bytes_low, default.free_bytes_low);
     }
 
