@@ -141,7 +141,7 @@ pub fn read(bytes: &Bytes) -> Result<Vec<(Offset, Value)>, String> {
         for record in records.iter() {
             let record = record.map_err(|error| error.to_string())?;
             let value = record.value.and_then(Value::decode).ok_or("a record nobody wrote")?;
-            values.push((batch.header().base_offset.plus(record.offset_delta as u32), value));
+            values.push((batch.header().base_offset.plus(record.offset_delta), value));
         }
     }
     Ok(values)

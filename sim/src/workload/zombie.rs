@@ -32,10 +32,9 @@ pub async fn run(clients: Clients) {
             condemned_commit(&clients, &life, sequence).await;
             stale_fold(&clients, &life).await;
         };
-        let mut present = clients.lives.watch();
         tokio::select! {
             biased;
-            _ = present.wait_for(|number| *number != life.number) => {}
+            () = life.ended.wait() => {}
             () = tried => {}
         }
     }

@@ -1,13 +1,15 @@
 //! The lives of the node: starting it, ending it, and who it is now.
 
+use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use tidemill_base::ports::{SharedClock, SharedSpawn};
 use tidemill_broker_server::node::{Node, NodeConfig, NodePorts};
 use tidemill_storage_store::{Commits, DiskObjects, FileLogConfig, FileLogStore, Objects};
-use tokio::sync::watch;
+use tokio::sync::Notify;
 
 use super::chance::Chance;
 use super::clock::SimClock;
@@ -21,10 +23,36 @@ const START_PATIENCE: Duration = Duration::from_secs(20);
 /// Small files, so that runs seal and fold some.
 const FILE_BYTES: u64 = 256 << 10;
 
+/// Tells that a life has ended. Who waits is woken in the order of waiting: the watch of tokio wakes in
+/// an order of chance, which would make two runs of a seed differ.
+#[derive(Debug, Default)]
+pub struct Ended {
+    is_over: AtomicBool,
+    waiters: Notify,
+}
+
+impl Ended {
+    /// Returns once the life has ended.
+    pub async fn wait(&self) {
+        let mut woken = pin!(self.waiters.notified());
+        woken.as_mut().enable();
+        if !self.is_over.load(Ordering::Relaxed) {
+            woken.await;
+        }
+    }
+
+    fn tell(&self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        self.waiters.notify_waiters();
+    }
+}
+
 /// A life of the node.
 pub struct Life {
     /// Its number, from 1.
     pub number: u64,
+    /// Tells when it has ended.
+    pub ended: Arc<Ended>,
     /// The node.
     pub node: Node,
     tasks: Arc<LifeTasks>,
@@ -42,8 +70,6 @@ pub struct Lives {
     chance: Chance,
     rare_events: RareEvents,
     current: Arc<Mutex<Option<Arc<Life>>>>,
-    /// The number of the present life; 0 while there is none.
-    present: Arc<watch::Sender<u64>>,
     count: Arc<Mutex<u64>>,
     /// The tasks of a start under way.
     starting: Arc<Mutex<Option<Arc<LifeTasks>>>>,
@@ -60,7 +86,6 @@ impl Lives {
             chance,
             rare_events,
             current: Arc::default(),
-            present: Arc::new(watch::channel(0).0),
             count: Arc::default(),
             starting: Arc::default(),
         }
@@ -70,12 +95,6 @@ impl Lives {
     #[must_use]
     pub fn current(&self) -> Option<Arc<Life>> {
         self.current.lock().clone()
-    }
-
-    /// Follows the number of the present life.
-    #[must_use]
-    pub fn watch(&self) -> watch::Receiver<u64> {
-        self.present.subscribe()
     }
 
     /// Starts the node, again and again until it is up.
@@ -92,8 +111,8 @@ impl Lives {
                 tokio::time::timeout(START_PATIENCE, self.start_once(number, &tasks)).await;
             self.starting.lock().take();
             if let Ok(Some(node)) = started {
-                *self.current.lock() = Some(Arc::new(Life { number, node, tasks }));
-                self.present.send_replace(number);
+                let life = Life { number, ended: Arc::default(), node, tasks };
+                *self.current.lock() = Some(Arc::new(life));
                 return;
             }
             tasks.kill().await;
@@ -164,8 +183,8 @@ impl Lives {
     /// Ends the present life where it stands: by losing power, or by killing the process alone.
     pub async fn end(&self, loses_power: bool) {
         let life = self.current.lock().take();
-        self.present.send_replace(0);
         let Some(life) = life else { return };
+        life.ended.tell();
         self.rare_events.take_from(&life.node);
         life.tasks.kill().await;
         self.end_disks(loses_power);
