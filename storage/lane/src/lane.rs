@@ -83,6 +83,8 @@ pub struct Lane {
     skips: Vec<LaneSequence>,
     answered_up_to: LaneSequence,
     failed: FailedSequences,
+    /// Nothing is sealed before: the store was full a moment ago.
+    resume_at: Duration,
     actions: VecDeque<Action>,
     sealing: bool,
     closing: bool,
@@ -109,6 +111,7 @@ impl Lane {
             skips: Vec::new(),
             answered_up_to: LaneSequence(0),
             failed: FailedSequences::default(),
+            resume_at: Duration::ZERO,
             actions: VecDeque::new(),
             sealing: false,
             closing: false,
@@ -186,6 +189,7 @@ impl Lane {
             Ok(location) => flight.stage = Stage::Durable { location, not_before: now },
             Err(FlushFailure::StoreFull) if live.is_empty() => {
                 self.give_up(sequence, FlushFailure::StoreFull);
+                self.resume_at = now + LaneLimits::full_wait(self.skips.len());
             }
             Err(_) if live.is_empty() => {
                 *retry_at = Some(now + self.limits.backoff(flight.puts.saturating_sub(1)));
@@ -256,7 +260,8 @@ impl Lane {
         if self.sealing || !self.may_start_flush() {
             return None;
         }
-        self.queue.front().map(|oldest| oldest.since + self.limits.linger)
+        let oldest = self.queue.front()?;
+        Some((oldest.since + self.limits.linger).max(self.resume_at))
     }
 
     fn may_start_flush(&self) -> bool {
@@ -324,7 +329,8 @@ impl Lane {
     }
 
     fn seal(&mut self, now: Duration) {
-        if self.sealing || !self.may_start_flush() {
+        let waits_for_room = now < self.resume_at && !self.closing;
+        if self.sealing || waits_for_room || !self.may_start_flush() {
             return;
         }
         let (mut bytes, mut batches, mut submissions) = (0, 0, 0);

@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+/// Skips that wait for a proposal, past which a full store is tried every 30 s only.
+const FULL_SKIPS_MAX: usize = 4_096;
+
 /// What bounds a lane. Times are measured on a monotonic clock.
 #[derive(Clone, Debug)]
 pub struct LaneLimits {
@@ -53,6 +56,15 @@ impl LaneLimits {
             flushes_in_flight_max: 16,
             slow_put: Duration::from_secs(5),
             ..Self::local_disk()
+        }
+    }
+
+    /// How long nothing is sealed after the store was full. Each try costs a skip that the next
+    /// proposal has to name, so that a store that stays full is tried less and less often.
+    pub(crate) fn full_wait(skips: usize) -> Duration {
+        match skips {
+            0..FULL_SKIPS_MAX => Duration::from_millis(250),
+            _ => Duration::from_secs(30),
         }
     }
 

@@ -234,9 +234,18 @@ fn a_full_store_fails_the_flush_at_once() {
     lane.handle_put(ms(1), one, 1, Err(FlushFailure::StoreFull));
     let failed = vec![BatchAnswer::Failed(FlushFailure::StoreFull)];
     assert_eq!(drain(&mut lane), [Action::Answer { sequence: one, answers: failed }]);
-    let two = flush(&mut lane, ms(2), 0);
-    lane.handle_put(ms(3), two, 1, Ok(at(5)));
-    lane.advance(ms(3));
+    lane.admit(ms(2), 100, 1).unwrap();
+    lane.advance(ms(2));
+    assert_eq!(drain(&mut lane), [], "a full store is not tried again at once");
+    assert_eq!(lane.next_deadline(ms(2)), Some(ms(251)));
+    lane.advance(ms(251));
+    let two = LaneSequence(2);
+    assert_eq!(drain(&mut lane), [Action::Seal { sequence: two, submissions: 1 }]);
+    lane.handle_sealed(ms(251), two, vec![batch(0)]);
+    lane.advance(ms(251));
+    assert_eq!(drain(&mut lane), [Action::Put { sequence: two, attempt: 1 }]);
+    lane.handle_put(ms(252), two, 1, Ok(at(5)));
+    lane.advance(ms(252));
     assert_eq!(drain(&mut lane), [propose(two, 5, &[1], 1)]);
 }
 
