@@ -32,7 +32,7 @@ impl Chance {
 
     /// A number from `from` to `to`, both included.
     pub fn between(&mut self, from: u64, to: u64) -> u64 {
-        from + (u128::from(self.roll()) * u128::from(to - from + 1) >> 64) as u64
+        from + ((u128::from(self.roll()) * u128::from(to - from + 1)) >> 64) as u64
     }
 
     /// True once in `times`.
