@@ -18,7 +18,8 @@ use crate::cli::parse::{name_and_value, separator};
 
 One line of input is one record. In json each line is an object: value, and if wanted key, headers,
 partition, timestamp_ms; a value or key is null, a string, or {\"base64\": \"...\"}. That is what
-`tidemill consume --output json` prints. The producer is idempotent unless --acks is given.")]
+`tidemill consume --output json` prints; where a record has an offset, its partition is not used. The
+producer is idempotent unless --acks is 0 or 1.")]
 pub(crate) struct ProduceArgs {
     /// The topic's name.
     #[arg(value_name = "TOPIC")]

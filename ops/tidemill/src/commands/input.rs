@@ -132,6 +132,8 @@ impl<'a> RecordShape<'a> {
                     }
                 }
                 "headers" => record.headers.extend(headers(value).map_err(named)?),
+                // A record with an offset was consumed: it says where it was, not where it goes.
+                "partition" if object.contains_key("offset") => {}
                 "partition" => record.partition = Some(partition(value).map_err(named)?),
                 "timestamp_ms" => {
                     let ms = value.as_i64().filter(|ms| *ms >= 0);
@@ -139,7 +141,6 @@ impl<'a> RecordShape<'a> {
                         ms.ok_or_else(|| named("must be milliseconds since 1970".to_owned()))?;
                     record.timestamp = Some(TimestampMs(ms));
                 }
-                // What consume prints of where a record was says nothing about where it goes.
                 "topic" | "offset" | "schema_version" => {}
                 _ => return Err(format!("unknown field {name:?}")),
             }
@@ -217,7 +218,7 @@ mod tests {
 
     #[test]
     fn json_says_everything_about_a_record() {
-        let line = r#"{"topic":"x","offset":5,"partition":2,"timestamp_ms":9,"key":"k","value":{"base64":"/w=="},
+        let line = r#"{"topic":"x","partition":2,"timestamp_ms":9,"key":"k","value":{"base64":"/w=="},
             "headers":[{"name":"a","value":"1"},{"name":"b","value":null}]}"#;
         let made = record(&["--format", "json"], line).unwrap();
         let mut expected = Record::to("t").partition(2).timestamp(TimestampMs(9)).key("k");

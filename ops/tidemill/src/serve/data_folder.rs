@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustix::fs::statvfs;
@@ -19,7 +19,8 @@ use crate::failure::Failure;
 
 /// A data folder that is this process's alone.
 pub(super) struct DataFolder {
-    disk: RealDisk,
+    disk: SharedDisk,
+    root: PathBuf,
 }
 
 impl DataFolder {
@@ -29,7 +30,13 @@ impl DataFolder {
     /// Another process holds it, or it cannot be made.
     pub(super) fn take(path: &str) -> Result<Self, Failure> {
         match RealDisk::open(Path::new(path)) {
-            Ok(disk) => Ok(Self { disk }),
+            Ok(disk) => {
+                let root = disk.root().to_owned();
+                let disk: SharedDisk = Arc::new(disk);
+                #[cfg(feature = "hurt")]
+                let disk = crate::serve::hurt::slowed(disk);
+                Ok(Self { disk, root })
+            }
             Err(error) if error.kind == ErrorKind::Conflict => {
                 Err(Failure::failed(format!("the data folder {}", error.reason)).hint(
                     "stop that server, or choose another folder with --data or node.data_dir",
@@ -44,15 +51,12 @@ impl DataFolder {
 
     /// As a disk.
     pub(super) fn disk(&self) -> SharedDisk {
-        let disk: SharedDisk = Arc::new(self.disk.clone());
-        #[cfg(feature = "hurt")]
-        let disk = crate::serve::hurt::slowed(disk);
-        disk
+        Arc::clone(&self.disk)
     }
 
     /// Where metadata state is saved.
     pub(super) fn state_store(&self) -> SharedStore {
-        Arc::new(RedbStore::new(self.disk.root()))
+        Arc::new(RedbStore::new(&self.root))
     }
 
     /// Where records are kept.
@@ -93,7 +97,7 @@ impl DataFolder {
     /// # Errors
     /// The folder cannot be read.
     pub(super) async fn space(&self, free_bytes_low: u64) -> Result<Arc<SpaceGuard>, Failure> {
-        let disk_bytes = statvfs(self.disk.root())
+        let disk_bytes = statvfs(&self.root)
             .map_or(u64::MAX, |disk| disk.f_blocks.saturating_mul(disk.f_frsize));
         SpaceGuard::open(self.disk(), space_limits(free_bytes_low, disk_bytes))
             .await
