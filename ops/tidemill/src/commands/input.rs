@@ -232,6 +232,13 @@ mod tests {
     }
 
     #[test]
+    fn the_partition_of_a_consumed_record_is_not_where_it_goes() {
+        let consumed = r#"{"topic":"x","offset":5,"partition":2,"value":"v"}"#;
+        let made = record(&["--format", "json"], consumed).unwrap();
+        assert_eq!(made, Record::to("t").value("v"));
+    }
+
+    #[test]
     fn json_that_says_something_else_is_refused_by_name() {
         for (line, word) in [
             ("[]", "JSON object"),
