@@ -16,6 +16,8 @@ pub(crate) enum Stage {
         live: Vec<(u32, Duration)>,
         /// When to try again; set while no attempt runs.
         retry_at: Option<Duration>,
+        /// A slow attempt is not raced before: the last racer failed a moment ago.
+        race_after: Duration,
     },
     /// Durable, and to be proposed, not before `not_before`.
     Durable {
@@ -52,7 +54,11 @@ impl Flight {
         Self {
             sealed_at,
             batches,
-            stage: Stage::Writing { live: Vec::new(), retry_at: Some(sealed_at) },
+            stage: Stage::Writing {
+                live: Vec::new(),
+                retry_at: Some(sealed_at),
+                race_after: sealed_at,
+            },
             puts: 0,
             commit_tries: 0,
             skips: Vec::new(),

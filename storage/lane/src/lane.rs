@@ -183,7 +183,7 @@ impl Lane {
         result: Result<Location, FlushFailure>,
     ) {
         let Some(flight) = self.flights.get_mut(&sequence) else { return };
-        let Stage::Writing { live, retry_at } = &mut flight.stage else { return };
+        let Stage::Writing { live, retry_at, race_after } = &mut flight.stage else { return };
         live.retain(|(number, _)| *number != attempt);
         match result {
             Ok(location) => flight.stage = Stage::Durable { location, not_before: now },
@@ -194,7 +194,7 @@ impl Lane {
             Err(_) if live.is_empty() => {
                 *retry_at = Some(now + self.limits.backoff(flight.puts.saturating_sub(1)));
             }
-            Err(_) => {}
+            Err(_) => *race_after = now + self.limits.backoff(flight.puts.saturating_sub(1)),
         }
     }
 
@@ -246,9 +246,9 @@ impl Lane {
         let given_up = flight.sealed_at + self.limits.flush_timeout;
         match &flight.stage {
             Stage::Writing { retry_at: Some(at), .. } => Some(given_up.min(*at)),
-            Stage::Writing { live, .. } if live.len() < PUTS_LIVE_MAX => {
+            Stage::Writing { live, race_after, .. } if live.len() < PUTS_LIVE_MAX => {
                 let slow = live.iter().map(|(_, started)| *started + self.limits.slow_put).max();
-                Some(slow.map_or(given_up, |slow| slow.min(given_up)))
+                Some(slow.map_or(given_up, |slow| slow.max(*race_after).min(given_up)))
             }
             Stage::Writing { .. } => Some(given_up),
             Stage::Durable { not_before, .. } => Some(given_up.min(*not_before)),
@@ -285,10 +285,11 @@ impl Lane {
 
     fn start_puts(&mut self, now: Duration) {
         for (sequence, flight) in &mut self.flights {
-            let Stage::Writing { live, retry_at } = &mut flight.stage else { continue };
+            let Stage::Writing { live, retry_at, race_after } = &mut flight.stage else { continue };
             let due = retry_at.is_some_and(|at| now >= at);
             let slow = live.len() < PUTS_LIVE_MAX
                 && !live.is_empty()
+                && now >= *race_after
                 && live.iter().all(|(_, started)| now >= *started + self.limits.slow_put);
             if !due && !slow {
                 continue;

@@ -162,6 +162,22 @@ fn a_slow_put_is_raced_and_the_first_copy_is_the_only_one_proposed() {
 }
 
 #[test]
+fn a_racer_that_fails_at_once_is_not_followed_by_another_at_once() {
+    let mut lane = Lane::new(limits());
+    let one = flush(&mut lane, T0, 0);
+    let slow = Duration::from_secs(2);
+    lane.advance(slow);
+    assert_eq!(drain(&mut lane).len(), 2, "the first racer");
+    lane.handle_put(slow, one, 2, Err(FlushFailure::StoreFailed));
+    lane.advance(slow);
+    assert_eq!(drain(&mut lane), []);
+    let again = lane.next_deadline(slow).unwrap();
+    assert!(again > slow);
+    lane.advance(again);
+    assert_eq!(drain(&mut lane), [Action::AbandonFile, Action::Put { sequence: one, attempt: 3 }]);
+}
+
+#[test]
 fn a_late_flush_is_given_up_and_named_as_a_skip_by_the_next() {
     let mut lane = Lane::new(limits());
     let one = flush(&mut lane, T0, 0);
