@@ -460,3 +460,5 @@ impl Request {
 
 #[cfg(test)]
 mod engine_test;
+#[cfg(test)]
+mod model_test;

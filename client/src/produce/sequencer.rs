@@ -2,14 +2,14 @@
 //!
 //! - At most a few batches are *flights*: sent at least once and not settled. They are kept in the
 //!   order of their sequences, which never changes.
-//! - While a flight waits to be sent again, nothing but the first flight is sent: order is won back
-//!   before speed.
-//! - A sequence is given once. It is given again (to the same batch under a new identity) only when
-//!   it is certain that nothing from it on was stored. The broker stores sequences without gaps, so
-//!   that is certain of all flights once it is certain of the first.
-//! - What may have been stored and is given up leaves the question open whether the next sequences
-//!   have a gap before them; only an answer to the next flight, or a new identity once nothing is
-//!   on its way, closes it.
+//! - While a flight waits for its second answer, only the first flight is sent, and no new batch:
+//!   order is won back before speed, and the broker remembers no more than the flights.
+//! - A sequence is given once. A flight gets another (under a new identity) only when it is certain
+//!   that it is not and never will be stored under the one it has: each of its attempts was
+//!   answered, or a batch before it never will be stored, and the broker stores without gaps.
+//! - A flight of which that is not certain is asked for under its own sequence until an answer
+//!   settles it. An attempt whose answer was lost may be stored later, when the broker gets to it,
+//!   so even "out of order" does not settle it without a known gap: it is given up as `Ambiguous`.
 //!
 //! Without idempotence the same code runs with no identity and one flight at a time.
 
@@ -50,9 +50,19 @@ pub(crate) struct Flight {
     pub(crate) expires_at_ms: u64,
     /// Whether an answer is waited for.
     pub(crate) is_on_wire: bool,
-    /// Whether an attempt may have been stored.
-    may_be_stored: bool,
+    attempts: u32,
+    /// Whether the answer to an attempt was lost.
+    is_lost: bool,
+    /// Whether a batch before it will never be stored under its identity.
+    has_gap_before: bool,
     last_error: Option<Error>,
+}
+
+impl Flight {
+    /// Whether it may be stored, or yet come to be, under the sequence that it has.
+    fn may_be_stored(&self) -> bool {
+        self.is_lost && !self.has_gap_before
+    }
 }
 
 /// Whether and how sequences must begin anew.
@@ -85,8 +95,6 @@ pub(crate) struct Sequencer {
     next: BaseSequence,
     flights: VecDeque<Flight>,
     reset: Reset,
-    /// A batch before the first flight was given up though it may have been stored.
-    has_open_question: bool,
 }
 
 impl Sequencer {
@@ -105,8 +113,7 @@ impl Sequencer {
     pub(crate) fn takes_new(&self, identity: Option<Identity>, flights_max: usize) -> bool {
         self.flights.len() < flights_max
             && self.reset == Reset::No
-            && !self.has_open_question
-            && self.flights.iter().all(|flight| flight.is_on_wire)
+            && self.flights.iter().all(|flight| flight.is_on_wire && flight.attempts == 1)
             && (self.identity == identity || self.flights.is_empty())
     }
 
@@ -132,7 +139,9 @@ impl Sequencer {
             size_bytes,
             expires_at_ms,
             is_on_wire: true,
-            may_be_stored: false,
+            attempts: 1,
+            is_lost: false,
+            has_gap_before: false,
             last_error: None,
         });
         self.facts(base_sequence)
@@ -141,7 +150,7 @@ impl Sequencer {
     /// The flight that may be sent again now.
     pub(crate) fn waiting(&self) -> Option<&Flight> {
         let first = self.flights.front()?;
-        let may_go = self.reset == Reset::No || first.may_be_stored;
+        let may_go = self.reset == Reset::No || first.may_be_stored();
         (!first.is_on_wire && may_go).then_some(first)
     }
 
@@ -149,6 +158,7 @@ impl Sequencer {
     pub(crate) fn send_waiting(&mut self) -> Option<ProducerFacts> {
         let first = self.flights.front_mut()?;
         first.is_on_wire = true;
+        first.attempts += 1;
         let base_sequence = first.base_sequence;
         self.facts(base_sequence)
     }
@@ -178,35 +188,28 @@ impl Sequencer {
             }
             _ if error.may_repeat(true) => {
                 let flight = &mut self.flights[place];
-                flight.may_be_stored |= error.kind() == ErrorKind::Ambiguous;
+                flight.is_lost |= error.kind() == ErrorKind::Ambiguous;
                 flight.last_error = Some(error);
                 Verdict::Again
             }
-            code => {
-                self.flights.remove(place);
-                let fenced = [ErrorCode::INVALID_PRODUCER_EPOCH, ErrorCode::PRODUCER_FENCED];
-                let is_fenced = code.is_some_and(|code| fenced.contains(&code));
-                self.begin_anew(if is_fenced { Reset::NewId } else { Reset::NextEpoch });
-                Verdict::Failed(error)
-            }
+            _ => Verdict::Failed(self.give_up(place, error)),
         }
     }
 
     fn done(&mut self, place: usize) -> Verdict {
         self.flights.remove(place);
-        // Sequences are stored without gaps, so what was given up before this one is stored too.
-        self.has_open_question = false;
         Verdict::Done
     }
 
     /// Behind other flights, the gap is theirs and closes when they are stored. The first flight
-    /// has no one to wait for: the broker does not know what we were told is stored, or a batch
-    /// before it was given up. Nothing from it on is stored.
+    /// has no one to wait for.
     fn out_of_order(&mut self, place: usize, error: Error) -> Verdict {
         let flight = &mut self.flights[place];
+        if place == 0 && flight.may_be_stored() {
+            return Verdict::Failed(self.give_up(place, error));
+        }
         flight.last_error = Some(error);
         if place == 0 {
-            flight.may_be_stored = false;
             self.begin_anew(Reset::NextEpoch);
         }
         Verdict::Again
@@ -218,22 +221,26 @@ impl Sequencer {
         if first.is_on_wire || first.expires_at_ms > now_ms {
             return None;
         }
-        let flight = self.flights.pop_front()?;
-        if flight.may_be_stored {
-            // Whatever followed it may be stored, too.
-            self.has_open_question = true;
-            for follower in &mut self.flights {
-                follower.may_be_stored = true;
+        let batch = first.batch;
+        let last = first.last_error.as_ref().map_or(String::new(), |error| format!(": {error}"));
+        let error = Error::new(ErrorKind::Retry, format!("not delivered in time{last}"));
+        Some((batch, self.give_up(0, error)))
+    }
+
+    /// Removes a flight; what its records are to be told.
+    fn give_up(&mut self, place: usize, error: Error) -> Error {
+        let fenced = [ErrorCode::INVALID_PRODUCER_EPOCH, ErrorCode::PRODUCER_FENCED];
+        let is_fenced = error.code().is_some_and(|code| fenced.contains(&code));
+        self.begin_anew(if is_fenced { Reset::NewId } else { Reset::NextEpoch });
+        match self.flights.remove(place) {
+            Some(flight) if flight.may_be_stored() => {
+                error.with_kind(ErrorKind::Ambiguous, "an attempt that was lost may be stored")
             }
-            if self.flights.is_empty() {
-                self.begin_anew(Reset::NextEpoch);
+            _ => {
+                self.flights.range_mut(place..).for_each(|behind| behind.has_gap_before = true);
+                error
             }
-        } else {
-            self.begin_anew(Reset::NextEpoch);
         }
-        let kind = if flight.may_be_stored { ErrorKind::Ambiguous } else { ErrorKind::Retry };
-        let last = flight.last_error.map_or(String::new(), |error| format!(": {error}"));
-        Some((flight.batch, Error::new(kind, format!("not delivered in time{last}"))))
     }
 
     fn begin_anew(&mut self, reset: Reset) {
@@ -242,10 +249,11 @@ impl Sequencer {
         }
     }
 
-    /// How sequences must begin anew, once nothing is on its way or may be stored.
+    /// How sequences must begin anew, once nothing is on its way or may be stored. (If the first
+    /// flight is not stored, those behind it are not.)
     pub(crate) fn ready_reset(&self) -> Reset {
         let waits = self.flights.iter().any(|flight| flight.is_on_wire)
-            || self.flights.front().is_some_and(|first| first.may_be_stored);
+            || self.flights.front().is_some_and(Flight::may_be_stored);
         if waits { Reset::No } else { self.reset }
     }
 
@@ -254,10 +262,10 @@ impl Sequencer {
         self.identity = Some(identity);
         self.next = BaseSequence(0);
         self.reset = Reset::No;
-        self.has_open_question = false;
         for flight in &mut self.flights {
             flight.base_sequence = self.next;
-            flight.may_be_stored = false;
+            flight.is_lost = false;
+            flight.has_gap_before = false;
             self.next = self.next.plus(flight.record_count);
         }
     }

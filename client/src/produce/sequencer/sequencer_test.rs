@@ -171,18 +171,47 @@ fn expiry_tells_what_certainly_was_not_stored_from_what_may_have_been() {
 }
 
 #[test]
-fn an_open_question_lets_no_new_batch_go_until_the_next_flight_answers_it() {
+fn behind_an_open_question_a_lost_flight_is_asked_for_once_more() {
     let mut sequencer = three();
     let _ = sequencer.settle(A, lost());
     let _ = sequencer.settle(B, lost());
     let _ = sequencer.settle(C, lost());
     assert!(sequencer.expire(100).is_some());
     assert!(!sequencer.takes_new(Some(identity(0)), 5));
+    assert_eq!(sequencer.ready_reset(), Reset::No);
     assert_eq!(sequencer.send_waiting().unwrap().base_sequence, BaseSequence(10));
-    // B is stored, so A was, too.
+    // B is stored, so A was, too; C is settled under its own sequence as well.
     assert_eq!(sequencer.settle(B, Ok(())), Verdict::Done);
+    assert_eq!(sequencer.send_waiting().unwrap().base_sequence, BaseSequence(20));
+    assert_eq!(sequencer.settle(C, Ok(())), Verdict::Done);
+    assert_eq!(sequencer.ready_reset(), Reset::NextEpoch);
+}
+
+#[test]
+fn behind_an_open_question_a_lost_flight_that_is_not_stored_may_be_stored_later() {
+    let mut sequencer = three();
+    let _ = sequencer.settle(A, lost());
+    let _ = sequencer.settle(B, lost());
+    let _ = sequencer.settle(C, code(ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER));
+    assert!(sequencer.expire(100).is_some());
     let _ = sequencer.send_waiting();
-    assert!(sequencer.takes_new(Some(identity(0)), 5));
+    let verdict = sequencer.settle(B, code(ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER));
+    assert!(is_failed(&verdict, ErrorKind::Ambiguous));
+    // Every attempt of C was answered: it goes on in the next epoch.
+    assert_eq!(sequencer.ready_reset(), Reset::NextEpoch);
+    sequencer.rebase(identity(1));
+    assert_eq!(sequences(&sequencer), [(3, 0)]);
+}
+
+#[test]
+fn a_refusal_after_a_lost_attempt_is_ambiguous() {
+    let mut sequencer = three();
+    let _ = sequencer.settle(A, lost());
+    let _ = sequencer.settle(B, unsent());
+    let _ = sequencer.settle(C, unsent());
+    let _ = sequencer.send_waiting();
+    let verdict = sequencer.settle(A, code(ErrorCode::MESSAGE_TOO_LARGE));
+    assert!(is_failed(&verdict, ErrorKind::Ambiguous));
 }
 
 #[test]
@@ -216,7 +245,8 @@ fn without_an_identity_nothing_begins_anew() {
     assert_eq!(sequencer.send_new(None, A, 5, 1, 100), None);
     assert_eq!(sequencer.settle(A, lost()), Verdict::Again);
     assert_eq!(sequencer.send_waiting(), None);
-    assert!(is_failed(&sequencer.settle(A, code(ErrorCode::INVALID_RECORD)), ErrorKind::Invalid));
+    let verdict = sequencer.settle(A, code(ErrorCode::INVALID_RECORD));
+    assert!(is_failed(&verdict, ErrorKind::Ambiguous));
     assert_eq!(sequencer.ready_reset(), Reset::No);
     assert!(sequencer.takes_new(None, 1));
 }
