@@ -1,7 +1,10 @@
 //! Requests that several suites send, over a [`Wire`], each with a version that every broker has.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use anyhow::{Context, Result, bail, ensure};
 use bytes::Bytes;
+use tidemill_base::TimestampMs;
 use tidemill_kafka::messages::api_versions::{ApiVersionsRequest, ApiVersionsResponse};
 use tidemill_kafka::messages::create_topics::{
     CreatableTopic, CreatableTopicConfig, CreateTopicsRequest,
@@ -139,4 +142,11 @@ pub fn delete_all_records(wire: &mut Wire, topic: &str, partition: i32) -> Resul
     let answer = topic.partitions.first().context("an answer without a partition")?;
     ensure!(answer.error_code.is_ok(), "delete records: {}", answer.error_code);
     Ok(answer.low_watermark)
+}
+
+/// The time, for records: old ones would be deleted by retention.
+#[must_use]
+pub fn now() -> TimestampMs {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    TimestampMs(since.map_or(0, |since| since.as_millis() as i64))
 }

@@ -87,7 +87,8 @@ fn run(args: &Args) -> Result<ExitCode> {
     if let (Some([index, count]), Some(progress)) = (args.shard.as_deref(), &args.progress) {
         let corpus = Corpus::load(target)?;
         let limit = Duration::from_secs(args.seconds);
-        let shard = Shard { target, corpus: &corpus, seed: args.seed, index: *index, count: *count };
+        let shard =
+            Shard { target, corpus: &corpus, seed: args.seed, index: *index, count: *count };
         say(shard.run(args.runs, limit, progress)?);
         return Ok(ExitCode::SUCCESS);
     }

@@ -3,7 +3,7 @@
 //!
 //! - Everything hostile gets a clear error code or a closed connection.
 //! - After each attack: the server lives, its memory is bounded, and the healthy pair has produced and
-//!   consumed meanwhile, without an error (see [`pair`]).
+//!   consumed meanwhile, without an error (see `pair`).
 
 mod attack;
 mod batches;

@@ -4,8 +4,8 @@
 //! - Load: idempotent producers of the client and of our own, a plain one, and a consumer, over several
 //!   topics, through all kills. Files and intervals are small, so that files are sealed, state is saved
 //!   and the metadata log is cut all the time.
-//! - A round: load, a kill (see [`moment`]), perhaps kills while starting and torn tails, a start, more
-//!   load, rest, and an audit of all logs from their first record (see [`ledger`]).
+//! - A round: load, a kill (see `moment`), perhaps kills while starting and torn tails, a start, more
+//!   load, rest, and an audit of all logs from their first record (see `ledger`).
 //! - A soak can be interrupted and goes on where its last audit ended.
 
 mod client_producer;

@@ -1,7 +1,7 @@
 //! The event loop of one run.
 //!
 //! Warm-up, window, drain: all that was intended within the window is waited for (at most
-//! [`DRAIN_NS_MAX`]) so that the slowest answers are not the ones that go uncounted.
+//! `DRAIN_NS_MAX`) so that the slowest answers are not the ones that go uncounted.
 
 use std::ops::Range;
 

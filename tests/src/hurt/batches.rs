@@ -6,7 +6,7 @@ use std::thread;
 use anyhow::{Context, Result, anyhow, ensure};
 use bytes::Bytes;
 use tidemill_base::ids::{ProducerEpoch, ProducerId};
-use tidemill_base::{BaseSequence, ProducerFacts, TimestampMs};
+use tidemill_base::{BaseSequence, ProducerFacts};
 use tidemill_kafka::ErrorCode;
 use tidemill_records::{BatchBuilder, Codec, Compressor};
 
@@ -78,12 +78,8 @@ pub(super) fn run(attacked: &mut Attacked, report: &mut Report) -> Result<()> {
     Ok(())
 }
 
-const CODECS: &[(&str, Codec)] = &[
-    ("gzip", Codec::Gzip),
-    ("snappy", Codec::Snappy),
-    ("lz4", Codec::Lz4),
-    ("zstd", Codec::Zstd),
-];
+const CODECS: &[(&str, Codec)] =
+    &[("gzip", Codec::Gzip), ("snappy", Codec::Snappy), ("lz4", Codec::Lz4), ("zstd", Codec::Zstd)];
 
 fn refused(kafka: SocketAddr, hostile: &Hostile) -> Result<String> {
     let mut wire = Wire::connect(kafka)?;
@@ -106,7 +102,7 @@ fn build(codec: Codec, values: &[&[u8]], producer: Option<ProducerFacts>) -> Res
         builder = builder.producer(producer);
     }
     for value in values {
-        builder.append_value(TimestampMs(1_700_000_000_000), None, Some(value))?;
+        builder.append_value(calls::now(), None, Some(value))?;
     }
     Ok(builder.finish(&mut Compressor::default()).context("build a batch")?.into())
 }
@@ -161,16 +157,21 @@ fn lying_headers() -> Result<Vec<Hostile>> {
         hostile("negative count", count(-1), INVALID),
         hostile("count of zero", count(0), INVALID),
         hostile("count too small", count(2), INVALID),
-        hostile("last offset that lies", with(good.clone(), LAST_OFFSET_DELTA_AT, &[0, 0, 0, 9]), INVALID),
+        hostile(
+            "last offset that lies",
+            with(good.clone(), LAST_OFFSET_DELTA_AT, &[0, 0, 0, 9]),
+            INVALID,
+        ),
         hostile("magic 0", magic(0), OLD_FORMAT),
         hostile("magic 1", magic(1), OLD_FORMAT),
         hostile("magic 3", magic(3), OLD_FORMAT),
         hostile("unknown codec", attributes(7), &[ErrorCode::UNSUPPORTED_COMPRESSION_TYPE]),
         hostile("control batch of a client", attributes(0x20), INVALID),
-        hostile("transaction that is not open", attributes(0x10), &[
-            ErrorCode::INVALID_TXN_STATE,
-            ErrorCode::INVALID_RECORD,
-        ]),
+        hostile(
+            "transaction that is not open",
+            attributes(0x10),
+            &[ErrorCode::INVALID_TXN_STATE, ErrorCode::INVALID_RECORD],
+        ),
         hostile("timestamp type of a client", attributes(0x08), &[ErrorCode::INVALID_TIMESTAMP]),
     ])
 }

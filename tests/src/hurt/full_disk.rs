@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use bytes::Bytes;
-use tidemill_base::TimestampMs;
 use tidemill_kafka::ErrorCode;
 use tidemill_records::{BatchBuilder, Codec, Compressor};
 
@@ -101,7 +100,7 @@ fn batch() -> Result<Bytes> {
     let mut value = vec![0; BATCH_BYTES];
     Chance::new(12).fill(&mut value);
     let mut builder = BatchBuilder::new(Codec::None);
-    builder.append_value(TimestampMs(1_700_000_000_000), None, Some(&value))?;
+    builder.append_value(calls::now(), None, Some(&value))?;
     builder.finish(&mut Compressor::default()).context("build a batch")
 }
 

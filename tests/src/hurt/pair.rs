@@ -25,6 +25,8 @@ const RECORD_BYTES: usize = 256;
 const PAUSE: Duration = Duration::from_millis(4);
 /// Deliveries that may be waited for at once.
 const WAITING_MAX: usize = 10_000;
+/// A delivery that takes longer means that others were harmed: attackers stall for far longer.
+const DELIVERY_MAX: Duration = Duration::from_secs(8);
 /// So long what was produced may take to be consumed in the end.
 const FINISH_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -115,6 +117,7 @@ impl Pair {
             if let Some(error) = done.errors.first() {
                 bail!("the healthy pair saw {} errors: {error}", done.errors.len());
             }
+            ensure!(done.worst < DELIVERY_MAX, "the healthy pair was kept waiting: {done}");
             if done.delivered > 0 && done.consumed > 0 {
                 self.take();
                 return Ok(done);
@@ -202,8 +205,10 @@ async fn count_deliveries(
     while let Some((sent, delivery)) = deliveries.recv().await {
         match delivery.await {
             Ok(metadata) => {
-                *lock(&shared.totals).delivered.entry(metadata.partition.partition.0).or_default() +=
-                    1;
+                *lock(&shared.totals)
+                    .delivered
+                    .entry(metadata.partition.partition.0)
+                    .or_default() += 1;
                 let mut since = lock(&shared.since);
                 since.delivered += 1;
                 since.worst = since.worst.max(sent.elapsed());

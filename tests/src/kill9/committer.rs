@@ -128,11 +128,8 @@ impl Committer {
 /// The number that an earlier run committed last; 0 if there is none.
 pub(crate) fn committed(kafka: SocketAddr) -> Result<i64> {
     let mut wire = Wire::connect(kafka)?;
-    let request = OffsetFetchRequest {
-        group_id: KString::from(GROUP),
-        topics: None,
-        ..Default::default()
-    };
+    let request =
+        OffsetFetchRequest { group_id: KString::from(GROUP), topics: None, ..Default::default() };
     let response = wire.call(&request, FETCH_VERSION)?;
     let partitions = response.topics.iter().flat_map(|topic| &topic.partitions);
     Ok(partitions.map(|one| one.committed_offset).max().unwrap_or(0))

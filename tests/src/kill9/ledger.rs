@@ -146,8 +146,7 @@ impl Ledger {
             Some(fixed) if *fixed != stamp => {
                 let mut violations = lock(&self.violations);
                 violations.changed += 1;
-                violations
-                    .tell(format_args!("{name}@{offset}: was {fixed:?}, consumed {stamp:?}"));
+                violations.tell(format_args!("{name}@{offset}: was {fixed:?}, consumed {stamp:?}"));
             }
             Some(_) => {}
             None => drop(book.seen.insert(offset, stamp)),

@@ -13,21 +13,19 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use bytes::Bytes;
 use tidemill_base::ids::{ProducerEpoch, ProducerId};
-use tidemill_base::{BaseSequence, ProducerFacts, TimestampMs};
+use tidemill_base::{BaseSequence, ProducerFacts};
+use tidemill_kafka::ErrorCode;
 use tidemill_kafka::messages::init_producer_id::InitProducerIdRequest;
-use tidemill_kafka::messages::produce::{
-    PartitionProduceData, ProduceRequest, ProduceResponse, TopicProduceData,
-};
-use tidemill_kafka::{ErrorCode, KString};
+use tidemill_kafka::messages::produce::{ProduceRequest, ProduceResponse};
 use tidemill_records::{BatchBuilder, Codec, Compressor};
 
 use super::ledger::{Ledger, Place};
 use super::rest::Rest;
 use super::stamp::Stamp;
+use crate::calls::{self, PRODUCE_VERSION};
 use crate::chance::Chance;
 use crate::wire::Wire;
 
-const PRODUCE_VERSION: i16 = 9;
 const INIT_PRODUCER_ID_VERSION: i16 = 4;
 /// Requests under way at once: what idempotence allows.
 const IN_FLIGHT_MAX: usize = 5;
@@ -79,12 +77,7 @@ struct Batch {
 }
 
 impl RawProducer {
-    pub(crate) fn new(
-        post: Post,
-        ledger: Arc<Ledger>,
-        rest: Arc<Rest>,
-        idempotent: bool,
-    ) -> Self {
+    pub(crate) fn new(post: Post, ledger: Arc<Ledger>, rest: Arc<Rest>, idempotent: bool) -> Self {
         let partitions = ledger.partitions().len();
         let chance = Chance::of(post.seed, u64::from(post.producer));
         Self {
@@ -192,7 +185,7 @@ impl RawProducer {
         }
         for at in 0..count {
             let stamp = Stamp { number: first.number + at, ..first };
-            builder.append_value(now(), None, Some(&stamp.value()))?;
+            builder.append_value(calls::now(), None, Some(&stamp.value()))?;
         }
         let bytes = builder.finish(&mut self.compressor).context("build a batch")?;
         self.next[partition] += count;
@@ -235,22 +228,5 @@ impl RawProducer {
 
 fn request(ledger: &Ledger, batch: &Batch) -> ProduceRequest {
     let partition = &ledger.partitions()[batch.partition];
-    ProduceRequest {
-        transactional_id: None,
-        acks: -1,
-        timeout_ms: 30_000,
-        topic_data: vec![TopicProduceData {
-            name: KString::from(&*partition.topic),
-            partition_data: vec![PartitionProduceData {
-                index: partition.partition.0,
-                records: Some(batch.bytes.clone()),
-            }],
-            ..Default::default()
-        }],
-    }
-}
-
-fn now() -> TimestampMs {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    TimestampMs(since.map_or(0, |since| since.as_millis() as i64))
+    calls::produce_request(&partition.topic, partition.partition.0, Some(batch.bytes.clone()))
 }

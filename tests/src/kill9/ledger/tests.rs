@@ -1,3 +1,5 @@
+//! What the ledger of acknowledged records accepts, and what it calls lost or doubled.
+
 use super::*;
 
 const IDEMPOTENT: u32 = 1;
