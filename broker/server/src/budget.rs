@@ -1,27 +1,42 @@
 //! Memory budgets: how many bytes a kind of work may hold at once.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// A number of bytes that may be held at once. Waiting for a share is first come, first served.
+///
+/// At most [three quarters](LARGE_QUARTERS) of it is for what holds memory before it can be worked on
+/// ([`Budget::hold_large`]), so that senders who stop midway never keep all others waiting.
 #[derive(Clone, Debug)]
 pub struct Budget {
     bytes: Arc<Semaphore>,
+    large: Arc<Semaphore>,
+    large_waiting: Arc<AtomicUsize>,
     total: u32,
 }
+
+/// How many quarters of a budget may be held by large frames.
+pub const LARGE_QUARTERS: u32 = 3;
 
 /// Bytes held; given back when dropped.
 #[derive(Debug)]
 pub struct Held {
     permit: OwnedSemaphorePermit,
+    _large: Option<OwnedSemaphorePermit>,
 }
 
 impl Budget {
     /// A budget of `total` bytes, at most 4 GiB.
     #[must_use]
     pub fn new(total: u32) -> Self {
-        Self { bytes: Arc::new(Semaphore::new(total as usize)), total }
+        Self {
+            bytes: Arc::new(Semaphore::new(total as usize)),
+            large: Arc::new(Semaphore::new(large_total(total) as usize)),
+            large_waiting: Arc::default(),
+            total,
+        }
     }
 
     /// The whole budget in bytes.
@@ -39,30 +54,101 @@ impl Budget {
     /// Holds `bytes`, waiting until others give some back. More than the whole budget counts as the
     /// whole.
     pub async fn hold(&self, bytes: u32) -> Held {
-        let permit = Arc::clone(&self.bytes)
-            .acquire_many_owned(bytes.min(self.total))
-            .await
-            .expect("the semaphore of a budget is never closed");
-        Held { permit }
+        let permit = acquire(&self.bytes, bytes.min(self.total)).await;
+        Held { permit, _large: None }
     }
 
     /// Holds `bytes` if that needs no waiting.
     #[must_use]
     pub fn try_hold(&self, bytes: u32) -> Option<Held> {
         let permit = Arc::clone(&self.bytes).try_acquire_many_owned(bytes.min(self.total)).ok()?;
-        Some(Held { permit })
+        Some(Held { permit, _large: None })
+    }
+
+    /// Holds all the memory of a large frame before it arrives. In one piece: frames that each held a
+    /// part and waited for the rest would wait for one another for ever.
+    pub async fn hold_large(&self, bytes: u32) -> Held {
+        let bytes = bytes.min(large_total(self.total));
+        let _waiting = Waiting::begin(&self.large_waiting);
+        let large = acquire(&self.large, bytes).await;
+        let permit = acquire(&self.bytes, bytes).await;
+        Held { permit, _large: Some(large) }
+    }
+
+    /// Holds all the memory of a large frame if that needs no waiting.
+    #[must_use]
+    pub fn try_hold_large(&self, bytes: u32) -> Option<Held> {
+        let bytes = bytes.min(large_total(self.total));
+        let large = Arc::clone(&self.large).try_acquire_many_owned(bytes).ok()?;
+        let held = self.try_hold(bytes)?;
+        Some(Held { _large: Some(large), ..held })
+    }
+
+    /// Whether large frames wait for memory, so that those who hold it must not dawdle.
+    #[must_use]
+    pub fn is_contended(&self) -> bool {
+        self.large_waiting.load(Ordering::Relaxed) > 0
+    }
+}
+
+fn large_total(total: u32) -> u32 {
+    (total / 4).saturating_mul(LARGE_QUARTERS).max(1)
+}
+
+async fn acquire(semaphore: &Arc<Semaphore>, bytes: u32) -> OwnedSemaphorePermit {
+    let acquired = Arc::clone(semaphore).acquire_many_owned(bytes).await;
+    acquired.expect("the semaphore of a budget is never closed")
+}
+
+/// Counts those who wait, also when they give up.
+struct Waiting<'a>(&'a AtomicUsize);
+
+impl<'a> Waiting<'a> {
+    fn begin(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 impl Held {
-    /// Adds what `other` holds of the same budget.
-    pub(crate) fn merge(&mut self, other: Self) {
-        self.permit.merge(other.permit);
-    }
-
     /// How many bytes are held.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.permit.num_permits()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn large_frames_leave_a_quarter_to_others() {
+        let budget = Budget::new(400);
+        let large = budget.try_hold_large(300).unwrap();
+        assert!(budget.try_hold_large(1).is_none());
+        assert_eq!(budget.hold(100).await.bytes(), 100);
+        drop(large);
+        assert_eq!(budget.hold_large(1000).await.bytes(), 300);
+    }
+
+    #[tokio::test]
+    async fn waiting_for_a_large_frame_is_told() {
+        let budget = Budget::new(400);
+        let held = budget.hold_large(300).await;
+        assert!(!budget.is_contended());
+        let mut waiting = Box::pin(budget.hold_large(10));
+        assert!(futures::FutureExt::now_or_never(&mut waiting).is_none());
+        assert!(budget.is_contended());
+        drop(held);
+        waiting.await;
+        assert!(!budget.is_contended());
+        assert_eq!(budget.held(), 0);
     }
 }

@@ -11,6 +11,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use bytes::Bytes;
 use tidemill_base::ports::BoxFuture;
@@ -19,7 +20,7 @@ use tokio::net::TcpStream;
 use tokio::time::Instant;
 
 use super::Shared;
-use super::frames::Frames;
+use super::frames::{Frames, is_large};
 use super::outbox::Outbox;
 use crate::budget::Held;
 use crate::service::{Dispatched, ServiceConnection};
@@ -36,14 +37,17 @@ enum Answer {
     Silent(BoxFuture<'static, ()>),
 }
 
-/// What waits until its memory is granted: a whole frame, or (`None`) the rest of a large one.
+/// What waits until its memory is granted: a whole frame, or (`None`) a large one that arrives.
 struct Parked {
     frame: Option<Bytes>,
     memory: BoxFuture<'static, Held>,
 }
 
-/// Memory for a large frame that still arrives is taken in steps of this many bytes.
-const FRAME_STEP_BYTES: u32 = 1 << 20;
+/// While large frames wait for memory, one that holds some must move within this time, and come whole
+/// at [`CONTENDED_BYTES_PER_MS`] after that. It is looked at as often.
+const CONTENDED_STALL: Duration = Duration::from_secs(1);
+/// 1 MiB a second.
+const CONTENDED_BYTES_PER_MS: u64 = 1049;
 
 struct Connection {
     stream: TcpStream,
@@ -123,7 +127,7 @@ impl Connection {
                 return Ok(());
             }
             let may_read = !self.ended && self.may_take();
-            let deadline = self.deadline();
+            let deadline = self.next_look();
             tokio::select! {
                 biased;
                 ready = self.stream.writable(), if !self.outbox.is_empty() => ready?,
@@ -140,7 +144,7 @@ impl Connection {
     }
 
     /// How long nothing may move: a stalled frame or answer has less time than an idle connection.
-    fn patience(&self) -> std::time::Duration {
+    fn patience(&self) -> Duration {
         match self.frames.is_mid_frame() || !self.outbox.is_empty() {
             true => self.shared.limits.stall_timeout,
             false => self.shared.limits.idle_timeout,
@@ -148,10 +152,27 @@ impl Connection {
     }
 
     /// When to look whether the peer still moves.
+    fn next_look(&self) -> Instant {
+        let deadline = self.deadline();
+        match self.arriving {
+            Some(_) => deadline.min(Instant::now() + CONTENDED_STALL),
+            None => deadline,
+        }
+    }
+
+    /// When the peer has been too slow.
     fn deadline(&self) -> Instant {
         let moves = self.moved_at + self.patience();
         let whole = self.frame_begun.map(|begun| begun + self.shared.limits.frame_timeout);
-        whole.map_or(moves, |whole| whole.min(moves))
+        let deadline = whole.map_or(moves, |whole| whole.min(moves));
+        match (&self.arriving, self.frame_begun) {
+            (Some(held), Some(begun)) if self.shared.memory.is_contended() => {
+                let whole = Duration::from_millis(held.bytes() as u64 / CONTENDED_BYTES_PER_MS);
+                let moves = self.moved_at + CONTENDED_STALL;
+                deadline.min(moves).min(begun + CONTENDED_STALL + whole)
+            }
+            _ => deadline,
+        }
     }
 
     /// A connection that waits for us (for an answer, or for memory) is neither idle nor stalled.
@@ -197,48 +218,62 @@ impl Connection {
             let next = self.frames.next().map_err(|error| End::Protocol(error.to_string()))?;
             let Some(frame) = next else { break };
             self.frame_begun = None;
-            let arrived = self.arriving.take();
-            let counted = arrived.as_ref().map_or(0, Held::bytes);
-            let missing = u32::try_from(frame.len().saturating_sub(counted)).unwrap_or(u32::MAX);
-            match self.shared.memory.try_hold(missing) {
-                Some(held) => self.dispatch(frame, join(arrived, held))?,
+            let granted = self.arriving.take().or_else(|| self.try_hold(frame.len()));
+            match granted {
+                Some(held) => self.dispatch(frame, held)?,
                 None => {
-                    self.arriving = arrived;
-                    self.park(Some(frame), missing);
+                    let bytes = frame.len();
+                    self.park(Some(frame), bytes);
                 }
             }
         }
-        self.count_arriving();
+        self.ask_for_arriving();
         self.frames.release();
         Ok(())
     }
 
-    /// Counts the memory of a large frame while it arrives; reading waits until it is granted.
-    fn count_arriving(&mut self) {
-        if self.frames.is_mid_frame() {
-            self.frame_begun.get_or_insert_with(Instant::now);
-        }
-        let counted = self.arriving.as_ref().map_or(0, Held::bytes);
-        if self.parked.is_some() || self.frames.large_frame_bytes() <= counted {
+    /// Asks for all the memory of a large frame that was begun; reading waits until it is granted.
+    fn ask_for_arriving(&mut self) {
+        if !self.frames.is_mid_frame() {
             return;
         }
-        match self.shared.memory.try_hold(FRAME_STEP_BYTES) {
-            Some(held) => self.arriving = Some(join(self.arriving.take(), held)),
-            None => self.park(None, FRAME_STEP_BYTES),
+        self.frame_begun.get_or_insert_with(Instant::now);
+        if self.parked.is_some() || self.arriving.is_some() {
+            return;
+        }
+        if let Some(bytes) = self.frames.large_frame_bytes() {
+            self.arriving = self.try_hold(bytes);
+            if self.arriving.is_none() {
+                self.park(None, bytes);
+            }
         }
     }
 
-    fn park(&mut self, frame: Option<Bytes>, bytes: u32) {
+    fn try_hold(&self, bytes: usize) -> Option<Held> {
+        let granted = u32::try_from(bytes).unwrap_or(u32::MAX);
+        match is_large(bytes) {
+            true => self.shared.memory.try_hold_large(granted),
+            false => self.shared.memory.try_hold(granted),
+        }
+    }
+
+    fn park(&mut self, frame: Option<Bytes>, bytes: usize) {
         let memory = self.shared.memory.clone();
-        let memory = Box::pin(async move { memory.hold(bytes).await });
+        let granted = u32::try_from(bytes).unwrap_or(u32::MAX);
+        let memory: BoxFuture<'static, Held> = match is_large(bytes) {
+            true => Box::pin(async move { memory.hold_large(granted).await }),
+            false => Box::pin(async move { memory.hold(granted).await }),
+        };
         self.parked = Some(Parked { frame, memory });
     }
 
     fn unpark(&mut self, held: Held) -> Result<(), End> {
-        let held = join(self.arriving.take(), held);
         match self.parked.take().and_then(|parked| parked.frame) {
             Some(frame) => self.dispatch(frame, held),
             None => {
+                // The peer had to wait for us; its time begins now.
+                self.moved_at = Instant::now();
+                self.frame_begun = Some(self.moved_at);
                 self.arriving = Some(held);
                 Ok(())
             }
@@ -296,14 +331,6 @@ impl Answer {
             Self::Silent(end) => end.as_mut().poll(context).map(|()| None),
         }
     }
-}
-
-/// Both together.
-fn join(arrived: Option<Held>, mut held: Held) -> Held {
-    if let Some(arrived) = arrived {
-        held.merge(arrived);
-    }
-    held
 }
 
 /// Waits for the answer at the head; for ever if there is none.

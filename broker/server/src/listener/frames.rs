@@ -60,13 +60,11 @@ impl Frames {
         Ok(Some(self.buffer.split_to(length).freeze()))
     }
 
-    /// How many bytes of a begun frame are in memory, if it is large enough to be counted before it
-    /// is whole.
-    pub(crate) fn large_frame_bytes(&self) -> usize {
-        match self.announced() {
-            Ok(Some(length)) if length > READ_BYTES_MAX => self.buffer.len().min(4 + length),
-            _ => 0,
-        }
+    /// How many bytes the begun frame will take, if it is so large that its memory must be granted
+    /// before it arrives.
+    pub(crate) fn large_frame_bytes(&self) -> Option<usize> {
+        let length = self.announced().ok()??;
+        is_large(length).then_some(4 + length)
     }
 
     /// Whether a frame has been begun.
@@ -118,6 +116,11 @@ impl Frames {
             _ => FrameError::TooLong { length, max: self.request_bytes_max },
         })
     }
+}
+
+/// Whether a frame is so large that its memory must be granted before it arrives.
+pub(crate) fn is_large(length: usize) -> bool {
+    length > READ_BYTES_MAX
 }
 
 #[cfg(test)]

@@ -220,3 +220,44 @@ async fn closing_answers_what_was_taken_in_and_then_ends() {
     assert_eq!(receive(&mut stream).await, b"wait");
     assert!(is_closed(&mut stream).await);
 }
+
+#[tokio::test]
+async fn half_frames_do_not_keep_small_requests_waiting() {
+    let running = start(ListenerLimits::default(), 1 << 20);
+    let mut halves = Vec::new();
+    for _ in 0..8 {
+        let mut half = TcpStream::connect(running.address).await.unwrap();
+        half.write_all(&(200_u32 << 10).to_be_bytes()).await.unwrap();
+        half.write_all(&[0; 100 << 10]).await.unwrap();
+        halves.push(half);
+    }
+    while running.memory.held() < 3 * (200 << 10) {
+        tokio::task::yield_now().await;
+    }
+    let mut good = TcpStream::connect(running.address).await.unwrap();
+    send(&mut good, b"good").await;
+    assert_eq!(receive(&mut good).await, b"good");
+}
+
+#[tokio::test]
+async fn large_frames_that_exceed_the_memory_together_all_come_whole() {
+    let running = start(ListenerLimits::default(), 1 << 20);
+    let exchange = |_| async {
+        let mut stream = TcpStream::connect(running.address).await.unwrap();
+        let large = vec![b'l'; 700 << 10];
+        let (mut reading, mut writing) = stream.split();
+        let sent = async {
+            writing.write_all(&(large.len() as u32).to_be_bytes()).await.unwrap();
+            writing.write_all(&large).await.unwrap();
+        };
+        let received = async {
+            let length = reading.read_u32().await.unwrap();
+            let mut frame = vec![0; length as usize];
+            reading.read_exact(&mut frame).await.unwrap();
+            frame
+        };
+        let ((), frame) = tokio::join!(sent, received);
+        assert!(frame == large);
+    };
+    futures::future::join_all((0..4).map(exchange)).await;
+}
