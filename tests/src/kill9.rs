@@ -45,7 +45,7 @@ struct Cli {
 enum Command {
     /// A few rounds.
     Ci {
-        #[arg(long, default_value_t = 6)]
+        #[arg(long, default_value_t = 10)]
         rounds: u64,
         #[command(flatten)]
         options: Options,
