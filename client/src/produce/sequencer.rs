@@ -10,6 +10,8 @@
 //! - A flight of which that is not certain is asked for under its own sequence until an answer
 //!   settles it. An attempt whose answer was lost may be stored later, when the broker gets to it,
 //!   so even "out of order" does not settle it without a known gap: it is given up as `Ambiguous`.
+//! - A broker that knows nothing of a producer takes any sequence from it (Kafka does). So a first
+//!   batch goes alone: were it refused for a moment and the second not, their order would be lost.
 //!
 //! Without idempotence the same code runs with no identity and one flight at a time.
 
@@ -95,6 +97,8 @@ pub(crate) struct Sequencer {
     next: BaseSequence,
     flights: VecDeque<Flight>,
     reset: Reset,
+    /// Whether the broker has stored something under this identity.
+    is_known: bool,
 }
 
 impl Sequencer {
@@ -111,7 +115,8 @@ impl Sequencer {
 
     /// Whether a new batch may be sent now under `identity`.
     pub(crate) fn takes_new(&self, identity: Option<Identity>, flights_max: usize) -> bool {
-        self.flights.len() < flights_max
+        let goes_alone = identity.is_some() && !self.is_known;
+        self.flights.len() < if goes_alone { 1 } else { flights_max }
             && self.reset == Reset::No
             && self.flights.iter().all(|flight| flight.is_on_wire && flight.attempts == 1)
             && (self.identity == identity || self.flights.is_empty())
@@ -129,6 +134,7 @@ impl Sequencer {
         if self.identity != identity {
             self.identity = identity;
             self.next = BaseSequence(0);
+            self.is_known = false;
         }
         let base_sequence = self.next;
         self.next = self.next.plus(record_count);
@@ -198,6 +204,7 @@ impl Sequencer {
 
     fn done(&mut self, place: usize) -> Verdict {
         self.flights.remove(place);
+        self.is_known = true;
         Verdict::Done
     }
 
@@ -262,6 +269,7 @@ impl Sequencer {
         self.identity = Some(identity);
         self.next = BaseSequence(0);
         self.reset = Reset::No;
+        self.is_known = false;
         for flight in &mut self.flights {
             flight.base_sequence = self.next;
             flight.is_lost = false;

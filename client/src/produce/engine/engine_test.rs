@@ -106,6 +106,7 @@ fn a_full_batch_goes_at_once_and_the_next_continues_its_sequence() {
     let second = append(&mut engine, 0, 1, 150);
     assert_eq!((second.batch, second.delta, second.filled), (BatchId(1), 0, true));
     assert_eq!(poll(&mut engine, 0), ["send 1: t-1 b0@0/0"]);
+    assert_eq!(engine.settle(5, &t(1), BatchId(0), Ok(())), Some(Ok(())));
     assert_eq!(poll(&mut engine, 10), ["send 1: t-1 b1@0/1"]);
 }
 
@@ -205,21 +206,22 @@ fn a_moved_leader_means_new_metadata_and_the_same_batch_again_after_the_backoff(
 #[test]
 fn a_refused_batch_lets_the_others_go_on_in_the_next_epoch() {
     let mut engine = engine();
-    for now_ms in [0, 20, 40] {
+    for now_ms in [0, 20, 40, 60] {
         append(&mut engine, now_ms, 1, 10);
         let _ = engine.poll(now_ms + 10, false, &World::default());
+        let _ = engine.settle(now_ms + 15, &t(1), BatchId(0), Ok(()));
     }
-    let told = engine.settle(50, &t(1), BatchId(0), answered(ErrorCode::INVALID_RECORD));
+    let told = engine.settle(80, &t(1), BatchId(1), answered(ErrorCode::INVALID_RECORD));
     assert!(matches!(told, Some(Err(error)) if error.kind() == ErrorKind::Invalid));
-    for batch in [1, 2] {
+    for batch in [2, 3] {
         let late = answered(ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER);
-        assert_eq!(engine.settle(50, &t(1), BatchId(batch), late), None);
+        assert_eq!(engine.settle(80, &t(1), BatchId(batch), late), None);
     }
-    assert_eq!(poll(&mut engine, 200), ["send 1: t-1 b1@1/0 again"]);
-    assert_eq!(engine.settle(210, &t(1), BatchId(1), Ok(())), Some(Ok(())));
-    assert_eq!(poll(&mut engine, 210), ["send 1: t-1 b2@1/1 again"]);
-    append(&mut engine, 210, 2, 10);
-    assert_eq!(poll(&mut engine, 220), ["send 2: t-2 b3@1/0"]);
+    assert_eq!(poll(&mut engine, 300), ["send 1: t-1 b2@1/0 again"]);
+    assert_eq!(engine.settle(310, &t(1), BatchId(2), Ok(())), Some(Ok(())));
+    assert_eq!(poll(&mut engine, 310), ["send 1: t-1 b3@1/1 again"]);
+    append(&mut engine, 310, 2, 10);
+    assert_eq!(poll(&mut engine, 320), ["send 2: t-2 b4@1/0"]);
 }
 
 #[test]

@@ -27,8 +27,10 @@ struct Sent {
     facts: ProducerFacts,
 }
 
+/// As unkind as Kafka's: it takes any sequence from a producer that it does not know.
 #[derive(Default)]
 struct Broker {
+    is_known: bool,
     epoch: i16,
     remembered: VecDeque<(i32, BatchId)>,
     next: i32,
@@ -38,6 +40,9 @@ struct Broker {
 impl Broker {
     fn append(&mut self, sent: &Sent) -> Result<(), ErrorCode> {
         let facts = sent.facts;
+        if !self.is_known {
+            (self.is_known, self.epoch, self.next) = (true, facts.epoch.0, facts.base_sequence.0);
+        }
         if facts.epoch.0 < self.epoch {
             return Err(ErrorCode::INVALID_PRODUCER_EPOCH);
         }

@@ -10,10 +10,13 @@ fn identity(epoch: i16) -> Identity {
     Identity { id: ProducerId(9), epoch: ProducerEpoch(epoch) }
 }
 
-/// Three flights of 10 records each, all on their way; they expire at 100, 200, 300.
+/// Three flights of 10 records each, all on their way, after one record that is stored (sequences
+/// 1, 11 and 21); they expire at 100, 200, 300.
 fn three() -> Sequencer {
     let mut sequencer = Sequencer::default();
     let me = Some(identity(0));
+    let _ = sequencer.send_new(me, BatchId(0), 1, 1, 1);
+    assert_eq!(sequencer.settle(BatchId(0), Ok(())), Verdict::Done);
     for (batch, expires_at_ms) in [(A, 100), (B, 200), (C, 300)] {
         assert!(sequencer.takes_new(me, 5));
         let _ = sequencer.send_new(me, batch, 10, 1_000, expires_at_ms);
@@ -57,6 +60,18 @@ fn sequences_follow_one_another_and_wrap() {
 }
 
 #[test]
+fn the_first_batch_under_an_identity_goes_alone() {
+    let mut sequencer = Sequencer::default();
+    let me = Some(identity(0));
+    assert!(sequencer.takes_new(me, 5));
+    let _ = sequencer.send_new(me, A, 10, 1, 1);
+    assert!(!sequencer.takes_new(me, 5));
+    assert_eq!(sequencer.settle(A, Ok(())), Verdict::Done);
+    let _ = sequencer.send_new(me, B, 10, 1, 1);
+    assert!(sequencer.takes_new(me, 5));
+}
+
+#[test]
 fn no_more_flights_than_the_limit_and_none_while_one_waits_to_be_sent_again() {
     let mut sequencer = three();
     assert!(!sequencer.takes_new(Some(identity(0)), 3));
@@ -71,7 +86,7 @@ fn after_a_lost_connection_flights_go_again_one_by_one_with_their_sequences() {
     for batch in [A, B, C] {
         assert_eq!(sequencer.settle(batch, lost()), Verdict::Again);
     }
-    for (batch, base_sequence) in [(A, 0), (B, 10), (C, 20)] {
+    for (batch, base_sequence) in [(A, 1), (B, 11), (C, 21)] {
         assert_eq!(sequencer.waiting().unwrap().batch, batch);
         let facts = sequencer.send_waiting().unwrap();
         assert_eq!(facts.base_sequence, BaseSequence(base_sequence));
@@ -79,7 +94,7 @@ fn after_a_lost_connection_flights_go_again_one_by_one_with_their_sequences() {
         assert_eq!(sequencer.settle(batch, Ok(())), Verdict::Done);
     }
     let facts = sequencer.send_new(Some(identity(0)), A, 1, 1, 1).unwrap();
-    assert_eq!(facts.base_sequence, BaseSequence(30));
+    assert_eq!(facts.base_sequence, BaseSequence(31));
 }
 
 #[test]
@@ -90,7 +105,7 @@ fn a_flight_behind_another_that_is_out_of_order_waits_for_it() {
     assert_eq!(sequencer.settle(C, code(ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER)), Verdict::Again);
     assert_eq!(sequencer.ready_reset(), Reset::No);
     assert_eq!(sequencer.waiting().unwrap().batch, A);
-    assert_eq!(sequences(&sequencer), [(1, 0), (2, 10), (3, 20)]);
+    assert_eq!(sequences(&sequencer), [(1, 1), (2, 11), (3, 21)]);
 }
 
 #[test]
@@ -129,10 +144,10 @@ fn what_may_be_stored_is_settled_under_its_own_sequence_before_a_new_epoch() {
     assert_eq!(sequencer.settle(C, lost()), Verdict::Again);
     assert_eq!(sequencer.ready_reset(), Reset::No);
     assert_eq!(sequencer.waiting().unwrap().batch, A);
-    assert_eq!(sequencer.send_waiting().unwrap().base_sequence, BaseSequence(0));
+    assert_eq!(sequencer.send_waiting().unwrap().base_sequence, BaseSequence(1));
     assert_eq!(sequencer.settle(A, Ok(())), Verdict::Done);
     // C's connection broke, too, but B's refusal stands before it: asking once settles it.
-    assert_eq!(sequencer.send_waiting().unwrap().base_sequence, BaseSequence(20));
+    assert_eq!(sequencer.send_waiting().unwrap().base_sequence, BaseSequence(21));
     let verdict = sequencer.settle(C, code(ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER));
     assert_eq!(verdict, Verdict::Again);
     assert_eq!(sequencer.ready_reset(), Reset::NextEpoch);
@@ -179,10 +194,10 @@ fn behind_an_open_question_a_lost_flight_is_asked_for_once_more() {
     assert!(sequencer.expire(100).is_some());
     assert!(!sequencer.takes_new(Some(identity(0)), 5));
     assert_eq!(sequencer.ready_reset(), Reset::No);
-    assert_eq!(sequencer.send_waiting().unwrap().base_sequence, BaseSequence(10));
+    assert_eq!(sequencer.send_waiting().unwrap().base_sequence, BaseSequence(11));
     // B is stored, so A was, too; C is settled under its own sequence as well.
     assert_eq!(sequencer.settle(B, Ok(())), Verdict::Done);
-    assert_eq!(sequencer.send_waiting().unwrap().base_sequence, BaseSequence(20));
+    assert_eq!(sequencer.send_waiting().unwrap().base_sequence, BaseSequence(21));
     assert_eq!(sequencer.settle(C, Ok(())), Verdict::Done);
     assert_eq!(sequencer.ready_reset(), Reset::NextEpoch);
 }
