@@ -94,8 +94,11 @@ fn run(command: Command) -> Result<Report> {
             let folder = tempfile::Builder::new().prefix("tidemill-kill9-").tempdir();
             let folder = folder.context("make a folder")?;
             let program = workspace::server(options.server)?;
-            let mut siege = Siege::begin(&program, folder.path(), options.seed)?;
-            let report = siege.run(rounds)?;
+            let mut report =
+                Siege::begin(&program, &folder.path().join("siege"), options.seed)?.run(rounds)?;
+            let forgetful = folder.path().join("forgetful");
+            let noticed = Siege::of_forgetful_disk(&program, &forgetful, options.seed);
+            report.check("the checker, on a disk that forgets", noticed);
             if !report.is_good() {
                 say(format_args!("data and log are kept in {}", folder.keep().display()));
             }

@@ -25,10 +25,6 @@ pub(crate) const PRODUCERS: u32 = CLIENTS + RAW + PLAIN;
 const WORKERS: u32 = PRODUCERS + 1;
 /// Bytes of values a second, of each.
 const RATE_BYTES: u64 = 1 << 20;
-/// So long all that is under way may take to be answered, once the server is there again.
-const REST_TIMEOUT: Duration = Duration::from_secs(60);
-/// So long the consumer may take to read what is there.
-const CATCH_UP_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A load at work.
 pub(crate) struct Load {
@@ -36,6 +32,9 @@ pub(crate) struct Load {
     rest: Arc<Rest>,
     threads: Vec<JoinHandle<()>>,
     runtime: Option<Runtime>,
+    /// So long all that is under way may take to be answered, once the server is there again, and the
+    /// consumer to read what is there.
+    patience: Duration,
 }
 
 impl Load {
@@ -45,6 +44,7 @@ impl Load {
         ledger: &Arc<Ledger>,
         first_producer: u32,
         seed: u64,
+        patience: Duration,
     ) -> Result<Self> {
         let rest = Arc::new(Rest::default());
         let runtime = runtime::Builder::new_multi_thread()
@@ -82,13 +82,13 @@ impl Load {
             let thread = thread.spawn(move || producer.run()).context("start a thread")?;
             threads.push(thread);
         }
-        Ok(Self { ledger: ledger.clone(), rest, threads, runtime: Some(runtime) })
+        Ok(Self { ledger: ledger.clone(), rest, threads, runtime: Some(runtime), patience })
     }
 
     /// Lets all that is under way be answered.
     pub(crate) fn rest(&self) {
-        if let Err(busy) = self.rest.ask(WORKERS, REST_TIMEOUT) {
-            let words = format!("workers {busy:?} have no answer after {REST_TIMEOUT:?}");
+        if let Err(busy) = self.rest.ask(WORKERS, self.patience) {
+            let words = format!("workers {busy:?} have no answer after {:?}", self.patience);
             self.ledger.other(words);
         }
     }
@@ -98,12 +98,13 @@ impl Load {
         let begun = std::time::Instant::now();
         for (place, end) in ends.iter().enumerate() {
             while self.ledger.next_seen(place) < *end {
-                if begun.elapsed() > CATCH_UP_TIMEOUT {
+                if begun.elapsed() > self.patience {
                     let partition = &self.ledger.partitions()[place];
                     let at = self.ledger.next_seen(place);
                     self.ledger.other(format_args!(
                         "the consumer stands at {at} of {end} of {partition} \
-                         after {CATCH_UP_TIMEOUT:?}"
+                         after {:?}",
+                        self.patience
                     ));
                     return;
                 }

@@ -12,7 +12,7 @@ use super::ledger::{Ledger, digest};
 use super::load::{Load, PRODUCERS};
 use super::moment::{MOMENTS, Moment};
 use super::progress::Progress;
-use super::torn_tail::tear;
+use super::torn_tail::{forget, tear};
 use super::whole_log;
 use crate::calls;
 use crate::chance::Chance;
@@ -35,6 +35,14 @@ const SETTINGS: &[&str] = &[
     "metadata.log_kept_bytes=0",
 ];
 
+/// So long what is under way may take to be answered, and consumed.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// On a forgetful disk producers and consumers are stuck, and that is not what is waited for.
+const FORGETFUL_PATIENCE: Duration = Duration::from_secs(2);
+const FORGOTTEN_FRAMES: usize = 20;
+/// The number of a round that waits for nothing, kills no start and tears nothing.
+const ROUND_OF_ANY_TIME: u64 = 5;
+
 const HEAD: &str = "| round | killed | starts killed | torn | ready ms | MB/s | acked | records | lost | dup | order | changed | other |\n\
                     | ---: | --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |";
 
@@ -46,6 +54,8 @@ pub(crate) struct Siege {
     ledger: Arc<Ledger>,
     progress: Progress,
     load: Load,
+    /// The disk forgets what it synced last, which the audit must notice.
+    is_forgetful: bool,
 }
 
 /// What happened in a round.
@@ -61,9 +71,26 @@ struct Round {
 impl Siege {
     /// Starts the server, takes over what an earlier run left in `folder`, and starts the load.
     pub(crate) fn begin(program: &Path, folder: &Path, seed: u64) -> Result<Self> {
+        Self::begin_with(program, folder, seed, false)
+    }
+
+    /// One round on a disk that forgets what it synced last. Tells what the audit noticed.
+    pub(crate) fn of_forgetful_disk(program: &Path, folder: &Path, seed: u64) -> Result<String> {
+        let mut siege = Self::begin_with(program, folder, seed, true)?;
+        siege.round(ROUND_OF_ANY_TIME)?;
+        let violations = siege.ledger.violations();
+        ensure!(violations.lost > 0, "nothing is missed, though commits were taken away");
+        Ok(format!("{} lost records noticed", violations.lost))
+    }
+
+    fn begin_with(program: &Path, folder: &Path, seed: u64, is_forgetful: bool) -> Result<Self> {
         let mut plan = ServerPlan::new(program, folder)?;
         for setting in SETTINGS {
             plan = plan.set(setting);
+        }
+        if is_forgetful {
+            // What is saved is not forgotten with the log.
+            plan = plan.set("metadata.state_save_interval_ms=60000");
         }
         let progress = Progress::load(folder, seed)?;
         let server = plan.start()?;
@@ -87,11 +114,12 @@ impl Siege {
         }
         // An interrupted round may have used the ids after the last audit.
         let first_producer = progress.next_producer + PRODUCERS;
-        let load = Load::start(plan.kafka(), &ledger, first_producer, progress.seed)?;
+        let patience = if is_forgetful { FORGETFUL_PATIENCE } else { PATIENCE };
+        let load = Load::start(plan.kafka(), &ledger, first_producer, progress.seed, patience)?;
         let progress = Progress { next_producer: first_producer, ..progress };
         progress.save(folder)?;
         let folder = folder.to_owned();
-        Ok(Self { folder, plan, server: Some(server), ledger, progress, load })
+        Ok(Self { folder, plan, server: Some(server), ledger, progress, load, is_forgetful })
     }
 
     /// Rounds until `rounds` are done, those of earlier runs included; ends with the first bad one.
@@ -165,6 +193,9 @@ impl Siege {
             thread::sleep(Duration::from_micros(chance.between(0, usual_ms * 1_500)));
             server.kill().context("kill while starting")?;
             self.progress.kills += 1;
+        }
+        if self.is_forgetful {
+            forget(&self.plan.data().join("meta/raft"), ".raft", FORGOTTEN_FRAMES)?;
         }
         let torn = if number.is_multiple_of(3) { self.tear(chance)? } else { Vec::new() };
         let server = self.plan.start()?;

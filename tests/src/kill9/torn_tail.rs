@@ -18,7 +18,8 @@ const NOISE_BYTES_MAX: u64 = 300;
 pub(crate) fn tear(folder: &Path, suffix: &str, chance: &mut Chance) -> Result<Option<String>> {
     let path = last_file(folder, suffix)?;
     let file = fs::read(&path).context("read the file to tear")?;
-    let Some(end) = end_of_frames(&file)? else { return Ok(None) };
+    let ends = ends_of_frames(&file)?;
+    let Some(end) = ends.and_then(|ends| ends.last().copied()) else { return Ok(None) };
     let mut noise = vec![0; chance.between(1, NOISE_BYTES_MAX) as usize];
     chance.fill(&mut noise);
     noise[0] |= 1;
@@ -39,18 +40,32 @@ fn last_file(folder: &Path, suffix: &str) -> Result<PathBuf> {
     Ok(files.into_iter().max().context("there is no file to tear")?.1)
 }
 
-/// Where the last whole frame ends; none if the header is not there.
-fn end_of_frames(file: &[u8]) -> Result<Option<usize>> {
+/// Takes the last `count` frames of the last file away, as a disk does that lied about a sync.
+pub(crate) fn forget(folder: &Path, suffix: &str, count: usize) -> Result<()> {
+    let path = last_file(folder, suffix)?;
+    let bytes = fs::read(&path).context("read the file")?;
+    let ends = ends_of_frames(&bytes)?.context("the file has no header")?;
+    // The first frame says what the file is.
+    let from = ends[ends.len().saturating_sub(count + 1).max(1).min(ends.len() - 1)];
+    let to = ends[ends.len() - 1];
+    let file = fs::OpenOptions::new().write(true).open(&path).context("open the file")?;
+    file.write_all_at(&vec![0; to - from], from as u64).context("take frames away")
+}
+
+/// Where the header and each whole frame end; none if the header is not there.
+fn ends_of_frames(file: &[u8]) -> Result<Option<Vec<usize>>> {
     let Ok(header) = FileHeader::decode(file) else { return Ok(None) };
     let seal = FrameSeal::of(&header);
     let mut at = HEADER_BYTES;
+    let mut ends = vec![at];
     loop {
         match seal.step(at as u64, &file[at..], true, u32::MAX) {
             Step::Frame { payload_bytes } => {
                 at += tidemill_appendfile::FRAME_HEAD_BYTES + payload_bytes;
                 ensure!(at <= file.len(), "a frame beyond the end of its file");
+                ends.push(at);
             }
-            Step::Need { .. } | Step::End(_) => return Ok(Some(at)),
+            Step::Need { .. } | Step::End(_) => return Ok(Some(ends)),
         }
     }
 }
