@@ -41,11 +41,15 @@ pub enum Twin {
     StaleSequenceAccepted = 12,
     /// Offset commits are accepted from a fenced coordinator or generation.
     OffsetsNotFenced = 13,
+    /// Batches are sent from their file without a look at the heads they have there.
+    HeadsBelieved = 14,
+    /// Files that nobody knows are deleted although a commit may still name them.
+    OrphanNotCondemned = 15,
 }
 
 impl Twin {
     /// Every twin, in the order of their numbers.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 16] = [
         Self::AckBeforeSync,
         Self::AckBeforeCommit,
         Self::RetrySameFileAfterFailedSync,
@@ -60,6 +64,8 @@ impl Twin {
         Self::GraceIgnored,
         Self::StaleSequenceAccepted,
         Self::OffsetsNotFenced,
+        Self::HeadsBelieved,
+        Self::OrphanNotCondemned,
     ];
 
     /// The twin's name on a command line: `ack-before-sync`.
@@ -80,6 +86,8 @@ impl Twin {
             Self::GraceIgnored => "grace-ignored",
             Self::StaleSequenceAccepted => "stale-sequence-accepted",
             Self::OffsetsNotFenced => "offsets-not-fenced",
+            Self::OrphanNotCondemned => "orphan-not-condemned",
+            Self::HeadsBelieved => "heads-believed",
         }
     }
 
