@@ -44,7 +44,7 @@ pub use files::Freed;
 pub use groups::{CommittedOffset, Group};
 pub use limits::Limits;
 pub use outcome::Outcome;
-pub use plan::{fold, garbage, offsets, retention};
+pub use plan::{fold, garbage, offsets, orphans, retention};
 pub use projection::{Covered, NotNext, PartitionView, Projection};
 pub use refusal::Refusal;
 pub use save::{RestoreError, SaveSet};

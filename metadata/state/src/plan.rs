@@ -5,4 +5,5 @@
 pub mod fold;
 pub mod garbage;
 pub mod offsets;
+pub mod orphans;
 pub mod retention;

@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 
 use tidemill_base::{
-    AppliedIndex, FileId, Incarnation, LaneKey, LaneSequence, PartitionId, PartitionIndex,
-    TimestampMs, TopicId,
+    AppliedIndex, FileId, FileNumber, Incarnation, LaneKey, LaneSequence, PartitionId,
+    PartitionIndex, TimestampMs, TopicId,
 };
 use uuid::Uuid;
 
@@ -275,6 +275,12 @@ impl MetadataState {
             return None;
         }
         Some(self.lanes.0.get(lane).map_or(LaneSequence(0), |lane| lane.floor))
+    }
+
+    /// Append files of a live lane up to this number that are not known are refused for ever.
+    #[must_use]
+    pub fn lane_file_floor(&self, lane: &LaneKey) -> FileNumber {
+        self.lanes.0.get(lane).map_or(FileNumber(0), |lane| lane.file_floor)
     }
 
     /// The sequence of the last object of a live lane that was committed or condemned.
