@@ -1,10 +1,11 @@
-//! What a broker looks after from time to time: retention, folding, garbage, room on the disk.
+//! What a broker looks after from time to time: retention, folding, garbage, orphans, room on the disk.
 //!
 //! The metadata's planners decide; this carries out, a bounded amount each round. While the clock is
 //! not believed nothing that deletes is proposed. A round that fails is tried again in the next.
 
 mod folding;
 mod garbage;
+mod orphans;
 mod retention;
 mod room;
 
@@ -17,9 +18,7 @@ use crate::broker::Broker;
 use crate::groups;
 use crate::node::NodePorts;
 use folding::Folding;
-
-/// Every how many rounds the store is searched for files that nobody knows.
-const ROUNDS_PER_ORPHAN_SEARCH: u64 = 30;
+use orphans::Orphans;
 
 /// Starts the tasks; they end when the broker is gone.
 pub(crate) fn start(broker: &Arc<Broker>, collector: GarbageCollector, ports: &NodePorts) {
@@ -41,7 +40,8 @@ async fn rounds(
     };
     let mut folding = Folding::new(objects);
     let mut retained_at = tokio::time::Instant::now();
-    for round in 0_u64.. {
+    let mut orphans = Orphans::new();
+    loop {
         tokio::time::sleep(interval).await;
         let Some(broker) = broker.upgrade() else { return };
         if let Err(error) = broker.metadata.propose(Tick {}).await {
@@ -58,8 +58,6 @@ async fn rounds(
             retention::run(&broker).await;
         }
         garbage::collect(&broker, &collector).await;
-        if round % ROUNDS_PER_ORPHAN_SEARCH == 0 {
-            garbage::collect_orphans(&broker, &collector).await;
-        }
+        orphans.run(&broker, &collector).await;
     }
 }

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use tidemill_base::{LaneId, LaneKey, LaneSequence, ObjectId};
+use tidemill_metadata_state::Outcome;
 use tidemill_metadata_state::fold::{self, FoldPlan, FoldPolicy};
 use tidemill_storage_format::{FormatError, IndexObjectBuilder};
 use tidemill_storage_store::SharedObjects;
@@ -44,8 +45,8 @@ impl Folding {
     }
 
     async fn fold(&self, broker: &Broker, plan: &FoldPlan) -> Result<(), String> {
-        let sequence = LaneSequence(self.sequence.fetch_add(1, Ordering::Relaxed) + 1);
         let lane = LaneKey { broker: broker.id, epoch: broker.epoch, lane: LaneId::OBJECTS };
+        let sequence = self.next_sequence(broker, &lane);
         let incarnation = broker.view.projection().incarnation();
         let index = ObjectId { incarnation, lane, sequence };
         let bytes = encode(index, plan).map_err(|error| error.to_string())?;
@@ -54,9 +55,20 @@ impl Folding {
         for command in plan.commands(index, location) {
             let outcome =
                 broker.metadata.propose(command).await.map_err(|error| error.to_string())?;
+            // The index object is then an orphan, if no command before this one named it.
+            if let Outcome::Refused(refusal) = outcome {
+                return Err(format!("{index} is refused: {refusal}"));
+            }
             tracing::debug!(file = %plan.file, ?outcome, "folded");
         }
         Ok(())
+    }
+
+    /// A sequence above all that were used and all that are condemned.
+    fn next_sequence(&self, broker: &Broker, lane: &LaneKey) -> LaneSequence {
+        let floor = broker.metadata.with_state(|state| state.lane_floor(lane)).unwrap_or_default();
+        self.sequence.fetch_max(floor.0, Ordering::Relaxed);
+        LaneSequence(self.sequence.fetch_add(1, Ordering::Relaxed).saturating_add(1))
     }
 }
 
