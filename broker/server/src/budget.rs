@@ -13,7 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 pub struct Budget {
     bytes: Arc<Semaphore>,
     large: Arc<Semaphore>,
-    large_waiting: Arc<AtomicUsize>,
+    waiting: Arc<AtomicUsize>,
     total: u32,
 }
 
@@ -34,7 +34,7 @@ impl Budget {
         Self {
             bytes: Arc::new(Semaphore::new(total as usize)),
             large: Arc::new(Semaphore::new(large_total(total) as usize)),
-            large_waiting: Arc::default(),
+            waiting: Arc::default(),
             total,
         }
     }
@@ -48,7 +48,13 @@ impl Budget {
     /// How many bytes are held now.
     #[must_use]
     pub fn held(&self) -> u32 {
-        self.total.saturating_sub(self.bytes.available_permits() as u32)
+        self.total.saturating_sub(self.available())
+    }
+
+    /// How many bytes could be held now. None while others wait.
+    #[must_use]
+    pub fn available(&self) -> u32 {
+        self.bytes.available_permits() as u32
     }
 
     /// Holds `bytes`, waiting until others give some back. More than the whole budget counts as the
@@ -65,11 +71,17 @@ impl Budget {
         Some(Held { permit, _large: None })
     }
 
+    /// Like [`Budget::hold`], and meanwhile the budget [is contended](Budget::is_contended).
+    pub async fn hold_contending(&self, bytes: u32) -> Held {
+        let _waiting = Waiting::begin(&self.waiting);
+        self.hold(bytes).await
+    }
+
     /// Holds all the memory of a large frame before it arrives. In one piece: frames that each held a
     /// part and waited for the rest would wait for one another for ever.
     pub async fn hold_large(&self, bytes: u32) -> Held {
         let bytes = bytes.min(large_total(self.total));
-        let _waiting = Waiting::begin(&self.large_waiting);
+        let _waiting = Waiting::begin(&self.waiting);
         let large = acquire(&self.large, bytes).await;
         let permit = acquire(&self.bytes, bytes).await;
         Held { permit, _large: Some(large) }
@@ -84,10 +96,10 @@ impl Budget {
         Some(Held { _large: Some(large), ..held })
     }
 
-    /// Whether large frames wait for memory, so that those who hold it must not dawdle.
+    /// Whether frames that arrive wait for memory, so that those who hold it must not dawdle.
     #[must_use]
     pub fn is_contended(&self) -> bool {
-        self.large_waiting.load(Ordering::Relaxed) > 0
+        self.waiting.load(Ordering::Relaxed) > 0
     }
 }
 

@@ -1,7 +1,8 @@
 //! The Kafka listener: accepts connections and runs one task for each.
 //!
 //! Bounds: connections in all, bytes per frame, frames in flight per connection, memory of requests
-//! ([`Budget`], counted while a large frame still arrives), time without a byte, time for one frame.
+//! ([`Budget`], counted while a large frame still arrives), memory of smaller frames that still arrive
+//! ([`ListenerLimits::partial_bytes_max`]), time without a byte, time for one frame.
 //! Past a bound a connection waits or is closed; others do not notice.
 
 mod connection;
@@ -41,6 +42,10 @@ pub struct ListenerLimits {
     /// holds memory that others wait for. Default 60 s.
     pub frame_timeout: Duration,
 }
+    /// Bytes of all frames of up to 64 KiB that were begun and wait for their rest, but for less than
+    /// 1 KiB of each connection. Past it connections take in no more than that until others are done.
+    /// Default 32 MiB.
+    pub partial_bytes_max: u32,
 
 impl Default for ListenerLimits {
     fn default() -> Self {
@@ -52,6 +57,7 @@ impl Default for ListenerLimits {
             stall_timeout: Duration::from_secs(30),
             frame_timeout: Duration::from_secs(60),
         }
+            partial_bytes_max: 32 << 20,
     }
 }
 
@@ -78,6 +84,8 @@ pub(crate) struct Shared {
     pub(crate) limits: ListenerLimits,
     pub(crate) memory: Budget,
     pub(crate) counters: Arc<ListenerCounters>,
+    /// Memory of frames that are not large and wait for their rest.
+    pub(crate) partial: Budget,
     pub(crate) closing: watch::Receiver<bool>,
 }
 
@@ -90,10 +98,16 @@ pub async fn serve(
     memory: Budget,
     counters: Arc<ListenerCounters>,
     spawn: SharedSpawn,
-    mut closing: watch::Receiver<bool>,
+    closing: watch::Receiver<bool>,
 ) {
-    let places = Arc::new(Semaphore::new(limits.connections_max));
-    let shared = Arc::new(Shared { service, limits, memory, counters, closing: closing.clone() });
+    let partial = Budget::new(limits.partial_bytes_max);
+    let shared = Shared { service, limits, memory, partial, counters, closing };
+    serve_shared(listener, Arc::new(shared), spawn).await;
+}
+
+async fn serve_shared(listener: TcpListener, shared: Arc<Shared>, spawn: SharedSpawn) {
+    let places = Arc::new(Semaphore::new(shared.limits.connections_max));
+    let mut closing = shared.closing.clone();
     loop {
         let accepted = tokio::select! {
             biased;

@@ -13,16 +13,16 @@ use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use bytes::Bytes;
+use bytes::{BufMut, Bytes};
 use tidemill_base::ports::BoxFuture;
 use tidemill_kafka::Parts;
 use tokio::net::TcpStream;
 use tokio::time::Instant;
 
 use super::Shared;
-use super::frames::{Frames, is_large};
+use super::frames::{Appetite, Frames, READ_BYTES_MAX};
 use super::outbox::Outbox;
-use crate::budget::Held;
+use crate::budget::{Budget, Held};
 use crate::service::{Dispatched, ServiceConnection};
 
 /// An answer that is due, with the memory its request holds until it is sent.
@@ -37,17 +37,29 @@ enum Answer {
     Silent(BoxFuture<'static, ()>),
 }
 
-/// What waits until its memory is granted: a whole frame, or (`None`) a large one that arrives.
+/// Memory that must be granted before anything more is taken in.
 struct Parked {
-    frame: Option<Bytes>,
     memory: BoxFuture<'static, Held>,
+    purpose: Purpose,
 }
 
-/// While large frames wait for memory, one that holds some must move within this time, and come whole
-/// at [`CONTENDED_BYTES_PER_MS`] after that. It is looked at as often.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    /// The next frame: it is whole, or it is large and its memory is granted before it arrives.
+    Frame,
+    /// A begun frame that is not large, until it is whole.
+    Partial,
+}
+
+/// While frames that arrive wait for memory, one that holds some must move within this time, and come
+/// whole at [`CONTENDED_BYTES_PER_MS`] after that. It is looked at as often.
 const CONTENDED_STALL: Duration = Duration::from_secs(1);
+/// The same for frames that are not large: those that wait wait for all before them.
+const CONTENDED_PARTIAL_STALL: Duration = Duration::from_millis(250);
 /// 1 MiB a second.
 const CONTENDED_BYTES_PER_MS: u64 = 1049;
+/// The most that one read can leave behind of a frame that is not large.
+const PARTIAL_BYTES_MAX: u32 = READ_BYTES_MAX as u32 + 4;
 
 struct Connection {
     stream: TcpStream,
@@ -56,8 +68,10 @@ struct Connection {
     service: Box<dyn ServiceConnection>,
     frames: Frames,
     parked: Option<Parked>,
-    /// Memory held for a large frame that still arrives.
+    /// Memory held for the next frame: mostly for a large one that still arrives.
     arriving: Option<Held>,
+    /// Memory held for what has come of a frame that is not large.
+    partial: Option<Held>,
     /// When the frame that still arrives was begun.
     frame_begun: Option<Instant>,
     due: VecDeque<Due>,
@@ -89,6 +103,7 @@ pub(super) async fn run(stream: TcpStream, peer: SocketAddr, shared: Arc<Shared>
         frames: Frames::new(shared.limits.request_bytes_max),
         parked: None,
         arriving: None,
+        partial: None,
         frame_begun: None,
         due: VecDeque::new(),
         outbox: Outbox::default(),
@@ -132,7 +147,7 @@ impl Connection {
                 biased;
                 ready = self.stream.writable(), if !self.outbox.is_empty() => ready?,
                 answer = head(&mut self.due), if self.outbox.is_empty() => self.pop_due(answer),
-                held = granted(&mut self.parked) => self.unpark(held)?,
+                held = granted(&mut self.parked) => self.unpark(held),
                 ready = self.stream.readable(), if may_read => {
                     ready?;
                     self.read()?;
@@ -154,9 +169,10 @@ impl Connection {
     /// When to look whether the peer still moves.
     fn next_look(&self) -> Instant {
         let deadline = self.deadline();
-        match self.arriving {
-            Some(_) => deadline.min(Instant::now() + CONTENDED_STALL),
-            None => deadline,
+        match (&self.arriving, &self.partial) {
+            (None, None) => deadline,
+            (Some(_), _) => deadline.min(Instant::now() + CONTENDED_STALL),
+            (None, Some(_)) => deadline.min(Instant::now() + CONTENDED_PARTIAL_STALL),
         }
     }
 
@@ -165,14 +181,25 @@ impl Connection {
         let moves = self.moved_at + self.patience();
         let whole = self.frame_begun.map(|begun| begun + self.shared.limits.frame_timeout);
         let deadline = whole.map_or(moves, |whole| whole.min(moves));
-        match (&self.arriving, self.frame_begun) {
-            (Some(held), Some(begun)) if self.shared.memory.is_contended() => {
-                let whole = Duration::from_millis(held.bytes() as u64 / CONTENDED_BYTES_PER_MS);
-                let moves = self.moved_at + CONTENDED_STALL;
-                deadline.min(moves).min(begun + CONTENDED_STALL + whole)
+        match (self.contended(), self.frame_begun) {
+            (Some((stall, bytes)), Some(begun)) => {
+                let whole = Duration::from_millis(bytes as u64 / CONTENDED_BYTES_PER_MS);
+                let moves = self.moved_at + stall;
+                deadline.min(moves).min(begun + stall + whole)
             }
             _ => deadline,
         }
+    }
+
+    /// If others wait for such memory as is held for a frame that arrives: how long that may stall,
+    /// and how much it is.
+    fn contended(&self) -> Option<(Duration, usize)> {
+        let held = |held: &Option<Held>, budget: &Budget, stall| {
+            let held = held.as_ref().filter(|_| budget.is_contended());
+            held.map(|held| (stall, held.bytes()))
+        };
+        held(&self.arriving, &self.shared.memory, CONTENDED_STALL)
+            .or_else(|| held(&self.partial, &self.shared.partial, CONTENDED_PARTIAL_STALL))
     }
 
     /// A connection that waits for us (for an answer, or for memory) is neither idle nor stalled.
@@ -188,19 +215,36 @@ impl Connection {
     }
 
     fn read(&mut self) -> Result<(), End> {
-        let buffer = self.frames.room().map_err(|error| End::Protocol(error.to_string()))?;
-        let room = buffer.capacity() - buffer.len();
-        match self.stream.try_read_buf(buffer) {
+        let appetite = self.appetite();
+        let room = self.frames.room(appetite);
+        let mut room = room.map_err(|error| End::Protocol(error.to_string()))?;
+        let room_bytes = room.chunk_mut().len();
+        match self.stream.try_read_buf(&mut room) {
             Ok(0) => self.ended = true,
             Ok(read) => {
                 self.moved_at = Instant::now();
-                self.frames.adapt(read, room);
+                self.frames.adapt(read, room_bytes);
                 self.shared.counters.bytes_in.fetch_add(read as u64, Ordering::Relaxed);
             }
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => self.frames.release(),
+            // What was made room for is let go of before the connection waits.
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             Err(error) => return Err(error.into()),
         }
         Ok(())
+    }
+
+    /// How much the next read may bring. Between this look and [`Self::settle`] nothing is awaited,
+    /// so that no more connections than there are threads can find too late that others were first.
+    fn appetite(&self) -> Appetite {
+        if self.arriving.is_some() {
+            Appetite::ThisFrame
+        } else if self.shared.partial.available() >= PARTIAL_BYTES_MAX {
+            Appetite::Plenty
+        } else if self.partial.is_some() {
+            Appetite::ThisFrame
+        } else {
+            Appetite::Little
+        }
     }
 
     fn may_take(&self) -> bool {
@@ -211,72 +255,94 @@ impl Connection {
         self.parked.is_none() && self.due.is_empty() && self.outbox.is_empty()
     }
 
-    /// Dispatches the whole frames that have come. One whose memory is not to be had now is parked,
-    /// and no other is taken until it is granted; answers go out meanwhile.
+    /// Dispatches the whole frames that have come. One whose memory is not to be had now stays where it
+    /// is, and no other is taken until it is granted; answers go out meanwhile.
     fn take_frames(&mut self) -> Result<(), End> {
         while self.may_take() {
-            let next = self.frames.next().map_err(|error| End::Protocol(error.to_string()))?;
-            let Some(frame) = next else { break };
+            let whole = self.frames.whole().map_err(|error| End::Protocol(error.to_string()))?;
+            let Some(length) = whole else { break };
+            let granted = self.arriving.take();
+            let granted = granted.or_else(|| self.shared.memory.try_hold(clamped(length)));
+            let Some(held) = granted else { break };
             self.frame_begun = None;
-            let granted = self.arriving.take().or_else(|| self.try_hold(frame.len()));
-            match granted {
-                Some(held) => self.dispatch(frame, held)?,
-                None => {
-                    let bytes = frame.len();
-                    self.park(Some(frame), bytes);
-                }
+            let frame = self.frames.take(length);
+            self.dispatch(frame, held)?;
+        }
+        self.settle()
+    }
+
+    /// Asks for the memory of what is left, before anything is awaited. First that of the bytes which
+    /// have come, then that of the next frame: it is whole, or large and gets all its memory before it
+    /// arrives. Nobody who holds the second ever waits for the first, so they cannot lock each other.
+    fn settle(&mut self) -> Result<(), End> {
+        let whole = self.frames.whole().map_err(|error| End::Protocol(error.to_string()))?;
+        if self.ended && whole.is_none() {
+            return Ok(());
+        }
+        self.count_partial();
+        if !self.frames.is_mid_frame() {
+            return Ok(());
+        }
+        self.frame_begun.get_or_insert_with(Instant::now);
+        if !self.may_take() || self.arriving.is_some() {
+            return Ok(());
+        }
+        if let Some(length) = whole {
+            let (memory, bytes) = (self.shared.memory.clone(), clamped(length));
+            self.park(Purpose::Frame, Box::pin(async move { memory.hold(bytes).await }));
+        } else if let Some(bytes) = self.frames.large_frame_bytes() {
+            self.arriving = self.shared.memory.try_hold_large(clamped(bytes));
+            if self.arriving.is_some() {
+                self.begin_large();
+            } else {
+                let (memory, bytes) = (self.shared.memory.clone(), clamped(bytes));
+                self.park(Purpose::Frame, Box::pin(async move { memory.hold_large(bytes).await }));
             }
         }
-        self.ask_for_arriving();
-        self.frames.release();
         Ok(())
     }
 
-    /// Asks for all the memory of a large frame that was begun; reading waits until it is granted.
-    fn ask_for_arriving(&mut self) {
-        if !self.frames.is_mid_frame() {
-            return;
-        }
-        self.frame_begun.get_or_insert_with(Instant::now);
-        if self.parked.is_some() || self.arriving.is_some() {
-            return;
-        }
-        if let Some(bytes) = self.frames.large_frame_bytes() {
-            self.arriving = self.try_hold(bytes);
-            if self.arriving.is_none() {
-                self.park(None, bytes);
+    /// Holds memory for what the buffer takes until the begun frame is whole.
+    fn count_partial(&mut self) {
+        let budget = &self.shared.partial;
+        let bytes = clamped(self.frames.settle()).min(budget.total());
+        if self.partial.as_ref().map_or(0, Held::bytes) >= bytes as usize {
+            if bytes == 0 {
+                self.partial = None;
             }
+            return;
+        }
+        // Nobody waits for more while holding some: they would wait for one another for ever.
+        self.partial = None;
+        self.partial = budget.try_hold(bytes);
+        if self.partial.is_none() && self.parked.is_none() {
+            let budget = budget.clone();
+            let memory = Box::pin(async move { budget.hold_contending(bytes).await });
+            self.park(Purpose::Partial, memory);
         }
     }
 
-    fn try_hold(&self, bytes: usize) -> Option<Held> {
-        let granted = u32::try_from(bytes).unwrap_or(u32::MAX);
-        match is_large(bytes) {
-            true => self.shared.memory.try_hold_large(granted),
-            false => self.shared.memory.try_hold(granted),
-        }
+    /// The memory of a large frame is granted: its buffer is that, and no longer a partial one.
+    fn begin_large(&mut self) {
+        self.frames.own();
+        self.count_partial();
     }
 
-    fn park(&mut self, frame: Option<Bytes>, bytes: usize) {
-        let memory = self.shared.memory.clone();
-        let granted = u32::try_from(bytes).unwrap_or(u32::MAX);
-        let memory: BoxFuture<'static, Held> = match is_large(bytes) {
-            true => Box::pin(async move { memory.hold_large(granted).await }),
-            false => Box::pin(async move { memory.hold(granted).await }),
-        };
-        self.parked = Some(Parked { frame, memory });
+    fn park(&mut self, purpose: Purpose, memory: BoxFuture<'static, Held>) {
+        self.parked = Some(Parked { memory, purpose });
     }
 
-    fn unpark(&mut self, held: Held) -> Result<(), End> {
-        match self.parked.take().and_then(|parked| parked.frame) {
-            Some(frame) => self.dispatch(frame, held),
-            None => {
-                // The peer had to wait for us; its time begins now.
-                self.moved_at = Instant::now();
-                self.frame_begun = Some(self.moved_at);
+    /// The peer had to wait for us; its time begins now.
+    fn unpark(&mut self, held: Held) {
+        self.moved_at = Instant::now();
+        self.frame_begun = Some(self.moved_at);
+        match self.parked.take().map(|parked| parked.purpose) {
+            Some(Purpose::Frame) => {
                 self.arriving = Some(held);
-                Ok(())
+                self.begin_large();
             }
+            Some(Purpose::Partial) => self.partial = Some(held),
+            None => {}
         }
     }
 
@@ -333,6 +399,11 @@ impl Answer {
     }
 }
 
+/// No budget has more than 4 GiB.
+fn clamped(bytes: usize) -> u32 {
+    u32::try_from(bytes).unwrap_or(u32::MAX)
+}
+
 /// Waits for the answer at the head; for ever if there is none.
 fn head(due: &mut VecDeque<Due>) -> impl Future<Output = Option<Parts>> {
     std::future::poll_fn(|context| match due.front_mut() {
@@ -341,7 +412,7 @@ fn head(due: &mut VecDeque<Due>) -> impl Future<Output = Option<Parts>> {
     })
 }
 
-/// Waits for the memory of the parked frame; for ever if there is none.
+/// Waits for the memory that was asked for; for ever if none was.
 fn granted(parked: &mut Option<Parked>) -> impl Future<Output = Held> {
     std::future::poll_fn(|context| match parked {
         Some(parked) => parked.memory.as_mut().poll(context),

@@ -1,22 +1,31 @@
 //! Frames out of a stream of bytes.
 //!
 //! Invariants:
-//! - An idle connection holds no buffer.
-//! - Memory grows with bytes received, not with the length that a frame claims.
-//! - Frames are slices of the buffer they arrived in, so that record bytes are not copied. A slice
-//!   keeps its whole buffer alive for as long as the records are cached; so a frame that is small
-//!   beside its buffer is copied out instead, and no slice keeps more than
-//!   [`BUFFER_PER_FRAME_MAX`] times its own length.
+//! - An idle connection holds no buffer, and one that waits with less than [`FREE_BYTES`] of a frame
+//!   holds no more than these bytes.
+//! - Memory grows with bytes received, not with the length that a frame claims; only a frame whose
+//!   memory is granted gets its whole buffer at once.
+//! - A frame keeps at most [`PINNED_PER_FRAME_QUARTERS_MAX`] quarters of its own length alive, for as
+//!   long as any of its records is cached: it owns a buffer of its size, or it is copied out.
+//!
+//! Non-obvious: large frames are not copied, and neither are those of a connection whose frames come
+//! in one size, since the next read is made as large as the last frame.
 
-use bytes::{Buf, Bytes, BytesMut};
+use bytes::buf::Limit;
+use bytes::{Buf, BufMut, Bytes, BytesMut};
 
-/// What one read asks for at first, and at most.
+/// What a read asks for at first, and at most.
 const READ_BYTES_MIN: usize = 16 << 10;
-const READ_BYTES_MAX: usize = 64 << 10;
-/// How much larger than a frame the buffer may be that it keeps alive.
-const BUFFER_PER_FRAME_MAX: usize = 4;
-/// A frame up to this length gets its whole buffer at once.
-const EAGER_FRAME_BYTES_MAX: usize = 1 << 20;
+pub(super) const READ_BYTES_MAX: usize = 64 << 10;
+/// The most that a frame keeps alive, in quarters of its own length.
+const PINNED_PER_FRAME_QUARTERS_MAX: usize = 5;
+/// A frame from this length on is read into a buffer of its own; copying less is cheaper than one
+/// more read.
+const OWN_BUFFER_BYTES_MIN: usize = 8 << 10;
+/// What is read of a frame that is expected to be large, before its memory is asked for.
+const FIRST_BYTES: usize = 4 << 10;
+/// What a connection may hold of a frame without being counted.
+pub(super) const FREE_BYTES: usize = 1 << 10;
 
 /// Why the bytes cannot be frames.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -29,6 +38,17 @@ pub(crate) enum FrameError {
     OtherProtocol(&'static str),
 }
 
+/// How much a read may bring.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Appetite {
+    /// Whatever is there, up to [`READ_BYTES_MAX`].
+    Plenty,
+    /// The rest of the begun frame, whose memory is granted.
+    ThisFrame,
+    /// No more than makes [`FREE_BYTES`] with what is held.
+    Little,
+}
+
 /// Collects bytes and cuts frames off.
 #[derive(Debug)]
 pub(crate) struct Frames {
@@ -36,35 +56,56 @@ pub(crate) struct Frames {
     /// The size of the allocation behind `buffer`.
     allocated: usize,
     read_bytes: usize,
+    /// What the last frame took, and what the next one will take if it is about as long.
+    last_bytes: usize,
+    expected_bytes: Option<usize>,
     request_bytes_max: u32,
 }
 
 impl Frames {
     pub(crate) fn new(request_bytes_max: u32) -> Self {
-        let buffer = BytesMut::new();
-        Self { buffer, allocated: 0, read_bytes: READ_BYTES_MIN, request_bytes_max }
+        Self {
+            buffer: BytesMut::new(),
+            allocated: 0,
+            read_bytes: READ_BYTES_MIN,
+            last_bytes: 0,
+            expected_bytes: None,
+            request_bytes_max,
+        }
     }
 
-    /// The next whole frame, without its length.
-    pub(crate) fn next(&mut self) -> Result<Option<Bytes>, FrameError> {
-        let Some(length) = self.announced()? else { return Ok(None) };
-        if self.buffer.len() < 4 + length {
-            return Ok(None);
-        }
+    /// The length of the next frame, if it is whole.
+    pub(crate) fn whole(&self) -> Result<Option<usize>, FrameError> {
+        let length = self.announced()?;
+        Ok(length.filter(|length| self.buffer.len() >= 4 + length))
+    }
+
+    /// Cuts off the next frame, which is whole, without its length.
+    pub(crate) fn take(&mut self, length: usize) -> Bytes {
+        self.expect(4 + length);
         self.buffer.advance(4);
-        if length * BUFFER_PER_FRAME_MAX < self.allocated {
-            let frame = Bytes::copy_from_slice(&self.buffer[..length]);
-            self.buffer.advance(length);
-            return Ok(Some(frame));
+        if length * PINNED_PER_FRAME_QUARTERS_MAX >= self.allocated * 4 {
+            return self.buffer.split_to(length).freeze();
         }
-        Ok(Some(self.buffer.split_to(length).freeze()))
+        let frame = Bytes::copy_from_slice(&self.buffer[..length]);
+        self.buffer.advance(length);
+        frame
+    }
+
+    fn expect(&mut self, bytes: usize) {
+        let slack = bytes / 8;
+        self.expected_bytes = match self.last_bytes.abs_diff(bytes) {
+            0 => Some(bytes),
+            difference => (difference <= slack).then_some(bytes + slack),
+        };
+        self.last_bytes = bytes;
     }
 
     /// How many bytes the begun frame will take, if it is so large that its memory must be granted
-    /// before it arrives.
+    /// in one piece before it arrives.
     pub(crate) fn large_frame_bytes(&self) -> Option<usize> {
         let length = self.announced().ok()??;
-        is_large(length).then_some(4 + length)
+        (length > READ_BYTES_MAX).then_some(4 + length)
     }
 
     /// Whether a frame has been begun.
@@ -72,19 +113,67 @@ impl Frames {
         !self.buffer.is_empty()
     }
 
-    /// A buffer with room to read into. Call only when bytes are there to be read.
-    pub(crate) fn room(&mut self) -> Result<&mut BytesMut, FrameError> {
-        let missing = match self.announced()? {
-            Some(length) => (4 + length).saturating_sub(self.buffer.len()),
-            None => 0,
+    /// A place to read into. Call only when bytes are there to be read. With
+    /// [`Appetite::ThisFrame`] a frame must have been begun.
+    pub(crate) fn room(&mut self, appetite: Appetite) -> Result<Limit<&mut BytesMut>, FrameError> {
+        let held = self.buffer.len();
+        let whole = self.announced()?.map(|length| 4 + length);
+        let missing = whole.map_or(0, |whole| whole.saturating_sub(held));
+        let spare = self.buffer.capacity() - held;
+        let limit = match appetite {
+            Appetite::Plenty => {
+                let wanted = if missing > 0 { missing } else { READ_BYTES_MIN / 4 };
+                if spare < wanted {
+                    self.make_plenty(whole);
+                }
+                usize::MAX
+            }
+            Appetite::ThisFrame => {
+                if spare < missing {
+                    self.replace(held + missing);
+                }
+                missing
+            }
+            Appetite::Little => {
+                let little = FREE_BYTES.saturating_sub(held);
+                if spare < little {
+                    self.replace(FREE_BYTES);
+                }
+                little
+            }
         };
-        let step = self.buffer.len().max(EAGER_FRAME_BYTES_MAX);
-        let wanted = missing.min(step).max(self.read_bytes);
-        if self.buffer.capacity() - self.buffer.len() < missing.min(step).max(READ_BYTES_MIN / 4) {
-            self.buffer.reserve(wanted);
-            self.allocated = self.buffer.capacity();
+        Ok((&mut self.buffer).limit(limit))
+    }
+
+    fn make_plenty(&mut self, whole: Option<usize>) {
+        let held = self.buffer.len();
+        match whole {
+            Some(whole) if whole >= OWN_BUFFER_BYTES_MIN => self.replace(whole),
+            Some(whole) => {
+                let wanted = whole.max(self.read_bytes);
+                if !self.buffer.try_reclaim(wanted - held.min(wanted)) {
+                    self.replace(wanted);
+                }
+            }
+            None => self.replace(held + self.next_read_bytes()),
         }
-        Ok(&mut self.buffer)
+    }
+
+    /// What to ask for when no frame has been begun: about the size of the next frame if those before
+    /// had one, so that it owns its buffer and nothing of the frame behind has to be moved.
+    fn next_read_bytes(&self) -> usize {
+        match self.expected_bytes {
+            Some(bytes) if bytes > READ_BYTES_MAX => FIRST_BYTES,
+            Some(bytes) if bytes >= OWN_BUFFER_BYTES_MIN => bytes,
+            _ => self.read_bytes,
+        }
+    }
+
+    fn replace(&mut self, capacity: usize) {
+        let mut buffer = BytesMut::with_capacity(capacity);
+        buffer.extend_from_slice(&self.buffer);
+        self.allocated = buffer.capacity();
+        self.buffer = buffer;
     }
 
     /// Tells how much the last read brought, out of how much it could have.
@@ -96,11 +185,36 @@ impl Frames {
         }
     }
 
-    /// Lets go of the buffer if no frame is begun. What was cut off lives on its own.
-    pub(crate) fn release(&mut self) {
-        if self.buffer.is_empty() {
+    /// Lets go of what need not be kept while the connection waits. Answers how many bytes the rest
+    /// takes, now and until the begun frame is whole; those of a large frame only as far as they are
+    /// not in its own buffer. What was cut off lives on its own.
+    pub(crate) fn settle(&mut self) -> usize {
+        let held = self.buffer.len();
+        if held == 0 {
             self.buffer = BytesMut::new();
             self.allocated = 0;
+            return 0;
+        }
+        let large = self.large_frame_bytes();
+        if large.is_some_and(|bytes| self.allocated >= bytes) {
+            return 0;
+        }
+        if held < FREE_BYTES {
+            if self.allocated > FREE_BYTES {
+                self.replace(held);
+            }
+            return 0;
+        }
+        let whole = self.announced().ok().flatten().map_or(0, |length| 4 + length);
+        if large.is_some() { self.allocated } else { self.allocated.max(whole) }
+    }
+
+    /// Gives the begun frame, whose memory is granted, a buffer of its own.
+    pub(crate) fn own(&mut self) {
+        if let Some(bytes) = self.large_frame_bytes()
+            && self.allocated < bytes
+        {
+            self.replace(bytes);
         }
     }
 
@@ -118,54 +232,5 @@ impl Frames {
     }
 }
 
-/// Whether a frame is so large that its memory must be granted before it arrives.
-pub(crate) fn is_large(length: usize) -> bool {
-    length > READ_BYTES_MAX
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn feed(frames: &mut Frames, bytes: &[u8]) {
-        frames.room().unwrap().extend_from_slice(bytes);
-    }
-
-    #[test]
-    fn frames_are_cut_wherever_the_bytes_break() {
-        let wire = b"\0\0\0\x03abc\0\0\0\0\0\0\0\x01z";
-        for cut in 0..wire.len() {
-            let mut frames = Frames::new(100);
-            let mut got = Vec::new();
-            for piece in [&wire[..cut], &wire[cut..]] {
-                feed(&mut frames, piece);
-                while let Some(frame) = frames.next().unwrap() {
-                    got.push(frame);
-                }
-            }
-            assert_eq!(got, [&b"abc"[..], b"", b"z"]);
-            assert!(!frames.is_mid_frame());
-        }
-    }
-
-    #[test]
-    fn a_giant_length_is_refused_and_reserves_nothing() {
-        let mut frames = Frames::new(1000);
-        feed(&mut frames, b"\x7f\xff\xff\xff");
-        assert!(matches!(frames.next(), Err(FrameError::TooLong { .. })));
-        assert!(frames.room().is_err());
-        let mut frames = Frames::new(64 << 20);
-        feed(&mut frames, &(60_u32 << 20).to_be_bytes());
-        frames.room().unwrap();
-        assert!(frames.buffer.capacity() <= 4 * EAGER_FRAME_BYTES_MAX);
-    }
-
-    #[test]
-    fn other_protocols_are_named() {
-        for (bytes, name) in [(&b"GET / HTTP/1.1"[..], "HTTP"), (b"\x16\x03\x01\x02", "TLS")] {
-            let mut frames = Frames::new(1000);
-            feed(&mut frames, bytes);
-            assert_eq!(frames.next(), Err(FrameError::OtherProtocol(name)));
-        }
-    }
-}
+mod tests;

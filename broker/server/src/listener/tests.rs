@@ -65,6 +65,7 @@ struct Running {
     address: SocketAddr,
     echo: Echo,
     memory: Budget,
+    partial: Budget,
     counters: Arc<ListenerCounters>,
     close: watch::Sender<bool>,
 }
@@ -74,18 +75,18 @@ fn start(limits: ListenerLimits, memory: u32) -> Running {
     let address = listener.local_addr().unwrap();
     let (echo, counters) = (Echo::default(), Arc::new(ListenerCounters::default()));
     let (close, closing) = watch::channel(false);
-    let memory = Budget::new(memory);
-    let serving = serve(
-        listener,
-        Arc::new(echo.clone()),
+    let (memory, partial) = (Budget::new(memory), Budget::new(limits.partial_bytes_max));
+    let shared = Shared {
+        service: Arc::new(echo.clone()),
         limits,
-        memory.clone(),
-        Arc::clone(&counters),
-        Arc::new(TokioSpawn),
+        memory: memory.clone(),
+        partial: partial.clone(),
+        counters: Arc::clone(&counters),
         closing,
-    );
+    };
+    let serving = serve_shared(listener, Arc::new(shared), Arc::new(TokioSpawn));
     TokioSpawn.task("listener", Box::pin(serving));
-    Running { address, echo, memory, counters, close }
+    Running { address, echo, memory, partial, counters, close }
 }
 
 async fn send(stream: &mut TcpStream, frame: &[u8]) {
@@ -239,25 +240,92 @@ async fn half_frames_do_not_keep_small_requests_waiting() {
     assert_eq!(receive(&mut good).await, b"good");
 }
 
+/// Sends a frame while its answer is received, and answers that.
+async fn exchange(address: SocketAddr, frame: &[u8]) -> Vec<u8> {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let (mut reading, mut writing) = stream.split();
+    let sent = async {
+        writing.write_all(&(frame.len() as u32).to_be_bytes()).await.unwrap();
+        writing.write_all(frame).await.unwrap();
+    };
+    let received = async {
+        let length = reading.read_u32().await.unwrap();
+        let mut answer = vec![0; length as usize];
+        reading.read_exact(&mut answer).await.unwrap();
+        answer
+    };
+    tokio::join!(sent, received).1
+}
+
 #[tokio::test]
 async fn large_frames_that_exceed_the_memory_together_all_come_whole() {
     let running = start(ListenerLimits::default(), 1 << 20);
-    let exchange = |_| async {
+    let large = vec![b'l'; 700 << 10];
+    let answers = (0..4).map(|_| exchange(running.address, &large));
+    assert!(futures::future::join_all(answers).await.iter().all(|answer| *answer == large));
+}
+
+#[tokio::test]
+async fn frames_come_whole_however_little_is_left_for_those_that_arrive() {
+    for partial_bytes_max in [1, 70_000, 200_000] {
+        let limits = ListenerLimits { partial_bytes_max, ..ListenerLimits::default() };
+        let running = start(limits, 1 << 20);
+        let frames: Vec<_> = [10, 900, 1_020, 1_021, 5_000, 60_000, 65_536, 65_537, 300_000]
+            .iter()
+            .map(|length| vec![b'f'; *length])
+            .collect();
+        let answers = frames.iter().chain(&frames).map(|frame| exchange(running.address, frame));
+        let answers = futures::future::join_all(answers).await;
+        assert!(answers.iter().zip(frames.iter().chain(&frames)).all(|(a, b)| a == b));
+        assert_eq!(running.partial.held(), 0);
+    }
+}
+
+#[tokio::test]
+async fn begun_frames_are_taken_in_within_their_memory_and_keep_nobody_waiting() {
+    const DAWDLERS: u64 = 12;
+    const ANNOUNCED: u64 = 60_000;
+    let limits = ListenerLimits { partial_bytes_max: 150_000, ..ListenerLimits::default() };
+    let running = start(limits, 8 << 20);
+    let mut begun = vec![1; 50_000];
+    begun[..4].copy_from_slice(&(ANNOUNCED as u32).to_be_bytes());
+    let mut dawdlers = Vec::new();
+    for _ in 0..DAWDLERS {
+        let mut dawdler = TcpStream::connect(running.address).await.unwrap();
+        dawdler.write_all(&begun).await.unwrap();
+        dawdlers.push(dawdler);
+    }
+    let mut good = TcpStream::connect(running.address).await.unwrap();
+    good.set_nodelay(true).unwrap();
+    let mut was_contended = false;
+    for _ in 0..100 {
+        was_contended |= running.partial.is_contended();
+        // Small frames are not kept waiting.
+        send(&mut good, b"good").await;
+        assert_eq!(receive(&mut good).await, b"good");
+        let open = running.counters.open.load(Ordering::Relaxed);
+        let closed = (DAWDLERS + 1).saturating_sub(open);
+        let taken_in = running.counters.bytes_in.load(Ordering::Relaxed);
+        let allowed = u64::from(running.partial.total()) + (DAWDLERS + 1) * 1024;
+        assert!(taken_in <= allowed + closed * ANNOUNCED, "{taken_in} bytes were taken in");
+    }
+    assert!(was_contended);
+    // Those who hold what others wait for are closed when they do not move on.
+    let medium = vec![b'm'; 50_000];
+    assert!(exchange(running.address, &medium).await == medium);
+}
+
+#[tokio::test]
+async fn connections_that_wait_with_a_few_bytes_hold_nothing() {
+    let running = start(ListenerLimits::default(), 1 << 20);
+    let mut waiting = Vec::new();
+    for _ in 0..100 {
         let mut stream = TcpStream::connect(running.address).await.unwrap();
-        let large = vec![b'l'; 700 << 10];
-        let (mut reading, mut writing) = stream.split();
-        let sent = async {
-            writing.write_all(&(large.len() as u32).to_be_bytes()).await.unwrap();
-            writing.write_all(&large).await.unwrap();
-        };
-        let received = async {
-            let length = reading.read_u32().await.unwrap();
-            let mut frame = vec![0; length as usize];
-            reading.read_exact(&mut frame).await.unwrap();
-            frame
-        };
-        let ((), frame) = tokio::join!(sent, received);
-        assert!(frame == large);
-    };
-    futures::future::join_all((0..4).map(exchange)).await;
+        stream.write_all(b"\0\0\xea\x60few").await.unwrap();
+        waiting.push(stream);
+    }
+    while running.counters.bytes_in.load(Ordering::Relaxed) < 700 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!((running.partial.held(), running.memory.held()), (0, 0));
 }

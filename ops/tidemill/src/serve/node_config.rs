@@ -86,6 +86,7 @@ fn listener_limits(kafka: &KafkaSection) -> ListenerLimits {
         idle_timeout: Duration::from_millis(kafka.idle_timeout_ms),
         stall_timeout: Duration::from_millis(kafka.stall_timeout_ms),
         frame_timeout: Duration::from_millis(kafka.frame_timeout_ms),
+        ..ListenerLimits::default()
     }
 }
 
