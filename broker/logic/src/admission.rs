@@ -3,13 +3,16 @@
 //! A batch passes through as it came (P10), but for topics with LogAppendTime, whose timestamp type,
 //! max timestamp and checksum the admitting broker writes before the bytes are stored.
 
+mod unpacking;
+
 use bytes::{Bytes, BytesMut};
 use tidemill_base::{BatchFacts, PartitionId, TimestampMs};
 use tidemill_kafka::ErrorCode;
 use tidemill_records::{
-    AdmissionLimits, BatchHeader, BatchView, DecompressLimits, Decompressor, RecordsError,
-    stamp_log_append_time, validate_header, validate_records,
+    AdmissionLimits, BatchHeader, BatchView, RecordsError, stamp_log_append_time, validate_header,
 };
+
+pub use self::unpacking::Unpacking;
 
 /// The timestamp of a record that has none.
 const NO_TIMESTAMP: i64 = -1;
@@ -48,6 +51,9 @@ pub enum Refused {
     /// It belongs to a transaction, and those are not supported yet.
     #[error("transactions are not supported yet")]
     Transactional,
+    /// More would have to be decompressed than is allowed here: it has to be judged elsewhere.
+    #[error("too much would have to be decompressed here")]
+    NotHere,
 }
 
 impl Refused {
@@ -57,6 +63,7 @@ impl Refused {
         match self {
             Self::Timestamp { .. } => ErrorCode::INVALID_TIMESTAMP,
             Self::Transactional => ErrorCode::INVALID_TXN_STATE,
+            Self::NotHere => ErrorCode::MESSAGE_TOO_LARGE,
             Self::Records(error) => records_code(error),
         }
     }
@@ -88,7 +95,7 @@ pub fn admit(
     records: &Bytes,
     policy: &TopicPolicy,
     now: TimestampMs,
-    decompressor: &mut Decompressor,
+    unpacking: &mut Unpacking<'_>,
 ) -> Result<(BatchFacts, Bytes), Refused> {
     let view = BatchView::parse(records)?;
     validate_header(&view, &AdmissionLimits { batch_bytes_max: policy.batch_bytes_max })?;
@@ -98,7 +105,7 @@ pub fn admit(
     }
     let (oldest, newest) = match policy.validate_records {
         true => {
-            let facts = validate_records(&view, decompressor, &DecompressLimits::default())?;
+            let facts = unpacking.validate(&view)?;
             (facts.min_timestamp, facts.max_timestamp)
         }
         false => (header.base_timestamp.min(header.max_timestamp), header.max_timestamp),

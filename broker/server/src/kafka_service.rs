@@ -74,12 +74,14 @@ impl Service for KafkaService {
 
 impl ServiceConnection for KafkaConnection {
     fn dispatch(&mut self, frame: Bytes) -> Dispatched {
+        let frame_bytes = frame.len();
         let mut reader = Reader::new(frame);
         let header = match RequestHeader::decode(&mut reader) {
             Ok(header) => header,
             Err(error) => return self.malformed(&error.to_string()),
         };
         match header.api() {
+            Some(ApiKey::Produce) => self.produce(&header, reader, frame_bytes),
             Some(api) => self.handle(api, header, reader),
             None if header.api_key == API_VERSIONS => unsupported_api_versions(&header),
             None => {
@@ -102,7 +104,6 @@ impl KafkaConnection {
     fn handle(&self, api: ApiKey, header: RequestHeader, reader: Reader) -> Dispatched {
         use handlers as h;
         match api {
-            ApiKey::Produce => self.produce(&header, reader),
             ApiKey::Fetch => self.later(header, reader, h::fetch::handle),
             ApiKey::ListOffsets => self.later(header, reader, h::list_offsets::handle),
             ApiKey::Metadata => self.later(header, reader, h::metadata::handle),
@@ -153,7 +154,12 @@ impl KafkaConnection {
         }
     }
 
-    fn produce(&self, header: &RequestHeader, mut reader: Reader) -> Dispatched {
+    fn produce(
+        &self,
+        header: &RequestHeader,
+        mut reader: Reader,
+        frame_bytes: usize,
+    ) -> Dispatched {
         let since = Instant::now();
         let request = match decode_request(&mut reader, header) {
             Ok(request) => request,
@@ -162,7 +168,7 @@ impl KafkaConnection {
         let (correlation_id, version) = (header.correlation_id, header.api_version);
         let context = self.context(header);
         let broker = Arc::clone(&self.broker);
-        let admitted = handlers::produce::admit(&broker, &context, self.lane, request);
+        let admitted = handlers::produce::admit(&broker, &context, self.lane, request, frame_bytes);
         if admitted.wants_no_answer() {
             return Dispatched::Silent(Box::pin(async move {
                 admitted.answer().await;

@@ -68,6 +68,7 @@ pub struct Decompressor {
     zstd: Option<DCtx<'static>>,
     chunk: Vec<u8>,
     whole: Vec<u8>,
+    output_bytes: u64,
 }
 
 impl Decompressor {
@@ -75,6 +76,12 @@ impl Decompressor {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// How many bytes came out of the last input that was compressed, also if it ended in an error.
+    #[must_use]
+    pub fn output_bytes(&self) -> u64 {
+        self.output_bytes
     }
 
     /// The decompressed bytes of `input`, whole, until the next use.
@@ -127,6 +134,7 @@ impl Decompressor {
         limits: &DecompressLimits,
     ) -> Result<ChunkSource<'a>, RecordsError> {
         trim(&mut self.chunk);
+        self.output_bytes = 0;
         let inflater = match codec {
             Codec::None => return Err(RecordsError::UnknownCodec { id: codec.id() }),
             Codec::Gzip => {
@@ -141,7 +149,7 @@ impl Decompressor {
             }
         };
         let budget = Budget::new(codec, limits.output_bytes_for(input.len()));
-        Ok(ChunkSource::new(inflater, &mut self.chunk, budget))
+        Ok(ChunkSource::new(inflater, &mut self.chunk, budget, &mut self.output_bytes))
     }
 }
 

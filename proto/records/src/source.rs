@@ -88,12 +88,19 @@ pub(crate) struct ChunkSource<'a> {
     position: usize,
     filled: usize,
     budget: Budget,
+    /// Counts what came out.
+    output_bytes: &'a mut u64,
 }
 
 impl<'a> ChunkSource<'a> {
-    /// Reads what `inflater` gives through the buffer `chunk`, no more than `budget`.
-    pub(crate) fn new(inflater: Inflater<'a>, chunk: &'a mut Vec<u8>, budget: Budget) -> Self {
-        Self { inflater, chunk, position: 0, filled: 0, budget }
+    /// Reads what `inflater` gives through the buffer `chunk`, no more than `budget`, and counts it.
+    pub(crate) fn new(
+        inflater: Inflater<'a>,
+        chunk: &'a mut Vec<u8>,
+        budget: Budget,
+        output_bytes: &'a mut u64,
+    ) -> Self {
+        Self { inflater, chunk, position: 0, filled: 0, budget, output_bytes }
     }
 
     /// What is left of the chunk; after its end, the next chunk. Empty at the end of the data.
@@ -109,6 +116,7 @@ impl<'a> ChunkSource<'a> {
     fn refill(&mut self) -> Result<(), RecordsError> {
         self.filled = self.inflater.fill(self.chunk, &mut self.budget)?;
         self.position = 0;
+        *self.output_bytes += self.filled as u64;
         Ok(())
     }
 

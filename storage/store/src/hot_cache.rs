@@ -7,9 +7,9 @@
 //! - What is held never adds up to more than the budget; the oldest objects go first.
 //! - A read is answered whole or not at all.
 //!
-//! Non-obvious: a slice keeps the whole frame it points into. The sum counts the slices and
-//! [`PART_OVERHEAD_BYTES`] for each, which is close while a frame's batches go to one object, as those
-//! of one request do.
+//! Non-obvious: a slice keeps the whole allocation it points into. The sum counts the slices and
+//! [`PART_OVERHEAD_BYTES`] for each; whoever puts slices in sees to it that they are nearly all of
+//! their allocation.
 
 use std::collections::{BTreeMap, VecDeque};
 

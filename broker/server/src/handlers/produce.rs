@@ -1,11 +1,13 @@
 //! Produce: admission at once, the answer when every batch is decided.
 
+mod kept;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bytes::Bytes;
 use tidemill_base::{BatchOutcome, PartitionId, TimestampMs};
-use tidemill_broker_logic::admission::{self, TopicPolicy};
+use tidemill_broker_logic::admission::{self, TopicPolicy, Unpacking};
 use tidemill_kafka::messages::produce::{
     PartitionProduceData, PartitionProduceResponse, ProduceRequest, ProduceResponse,
     TopicProduceData, TopicProduceResponse,
@@ -17,6 +19,7 @@ use tidemill_storage_lane::{BatchAnswer, FlushFailure, LaneClosed};
 use tidemill_storage_store::AdmittedBatch;
 use tokio::sync::oneshot;
 
+use self::kept::Slices;
 use crate::authorization::{Operation, Resource};
 use crate::broker::Broker;
 use crate::kafka_service::Context;
@@ -27,6 +30,8 @@ const VERSION_SERVED_MIN: i16 = 3;
 const THROTTLE_WHEN_FULL_MS: i32 = 500;
 /// The longest a request may ask to wait.
 const TIMEOUT_MS_MAX: i32 = 300_000;
+/// The append time of a batch that keeps its own timestamps.
+const NOT_STAMPED: i64 = -1;
 
 /// A produce request whose batches are in their lane.
 pub(crate) struct Admitted {
@@ -43,6 +48,13 @@ struct Place {
     topic: usize,
     partition: usize,
     append_time_ms: i64,
+}
+
+impl Place {
+    /// Whether the batch was copied to be stamped with its append time.
+    fn is_stamped(&self) -> bool {
+        self.append_time_ms != NOT_STAMPED
+    }
 }
 
 /// A partition that a request names, resolved.
@@ -74,14 +86,37 @@ impl Admitted {
         }
         self.response
     }
+
+    /// Lets go of a frame of `frame_bytes` if its batches would keep much more alive than themselves.
+    fn copy_what_keeps_too_much(&mut self, frame_bytes: usize, batches: &mut [AdmittedBatch]) {
+        let mut slices = Slices::default();
+        for (place, batch) in self.places.iter().zip(&*batches) {
+            if !place.is_stamped() {
+                slices.add(&batch.bytes);
+            }
+        }
+        if !slices.keep_too_much(frame_bytes) {
+            return;
+        }
+        for (place, batch) in self.places.iter().zip(batches) {
+            if !place.is_stamped() {
+                batch.bytes = Bytes::copy_from_slice(&batch.bytes);
+            }
+        }
+        for topic in &mut self.response.responses {
+            topic.name = topic.name.detached();
+        }
+    }
 }
 
-/// Checks every batch and puts those that are admitted into the lane, as one submission.
+/// Checks every batch and puts those that are admitted into the lane, as one submission. The records
+/// are slices of a frame of `frame_bytes`.
 pub(crate) fn admit(
     broker: &Broker,
     context: &Context,
     lane: usize,
     request: ProduceRequest,
+    frame_bytes: usize,
 ) -> Admitted {
     let timeout_ms = request.timeout_ms.clamp(1, TIMEOUT_MS_MAX);
     let mut admitted = Admitted {
@@ -116,6 +151,7 @@ pub(crate) fn admit(
         }
         admitted.response.responses.push(response);
     }
+    admitted.copy_what_keeps_too_much(frame_bytes, &mut batches);
     submit(broker, lane, &mut admitted, batches);
     admitted
 }
@@ -206,11 +242,12 @@ fn admit_partition(
     };
     let records: Bytes = data.records.unwrap_or_default();
     let admitted = broker.with_decompressor(|decompressor| {
-        admission::admit(target.partition, &records, &target.policy, now, decompressor)
+        let mut unpacking = Unpacking::unlimited(decompressor);
+        admission::admit(target.partition, &records, &target.policy, now, &mut unpacking)
     });
     match admitted {
         Ok((facts, bytes)) => {
-            let append_time_ms = if target.policy.log_append_time { now.0 } else { -1 };
+            let append_time_ms = if target.policy.log_append_time { now.0 } else { NOT_STAMPED };
             (answer, Some((AdmittedBatch { facts, bytes }, append_time_ms)))
         }
         Err(refused) => {

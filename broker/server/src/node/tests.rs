@@ -241,6 +241,36 @@ async fn acknowledged_records_survive_a_crash() {
         assert_eq!(batches(&bytes).count() as i64, life);
         assert_eq!(client.produce("t", records(&[1, 2, 3])).await.base_offset, life * 3);
         client.spawn.kill().await;
+#[tokio::test(start_paused = true)]
+async fn a_stored_batch_keeps_no_frame_of_other_things_alive() {
+    let mut client = Client::start(&disks()).await;
+    client.create("t", 2).await;
+    let partition = |index, records| PartitionProduceData { index, records: Some(records) };
+    for (other, is_kept) in [(300, false), (10, true)] {
+        let partitions =
+            vec![partition(0, records(&[1])), partition(1, Bytes::from(vec![0; other]))];
+        let topic = TopicProduceData {
+            name: "t".into(),
+            partition_data: partitions,
+            ..TopicProduceData::default()
+        };
+        let request = ProduceRequest {
+            acks: -1,
+            timeout_ms: 5000,
+            topic_data: vec![topic],
+            ..ProduceRequest::default()
+        };
+        let mut frame = encode_request(1, None, &request, 9).unwrap().to_bytes();
+        frame.advance(4);
+        let kept = frame.clone();
+        let Dispatched::Later(answer) = client.connection.dispatch(frame) else { panic!() };
+        assert!(!answer.await.is_empty());
+        assert_eq!(!kept.is_unique(), is_kept, "beside {other} other bytes");
+    }
+    let (bytes, _) = client.fetch("t", 0, 0).await;
+    assert_eq!(batches(&bytes).count(), 2);
+}
+
         disks.disk.crash(life as u64);
         disks.store.crash();
     }
