@@ -15,6 +15,7 @@ pub mod groups;
 mod handlers;
 mod housekeeping;
 pub mod kafka_service;
+mod lending;
 pub mod listener;
 pub mod log_bytes;
 pub mod log_reads;

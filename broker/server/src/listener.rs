@@ -8,6 +8,7 @@
 mod connection;
 mod frames;
 mod outbox;
+mod send;
 #[cfg(test)]
 mod tests;
 
@@ -41,11 +42,11 @@ pub struct ListenerLimits {
     /// A frame must be whole this long after it was begun, however steadily it trickles in: it
     /// holds memory that others wait for. Default 60 s.
     pub frame_timeout: Duration,
-}
     /// Bytes of all frames of up to 64 KiB that were begun and wait for their rest, but for less than
     /// 1 KiB of each connection. Past it connections take in no more than that until others are done.
     /// Default 32 MiB.
     pub partial_bytes_max: u32,
+}
 
 impl Default for ListenerLimits {
     fn default() -> Self {
@@ -56,8 +57,8 @@ impl Default for ListenerLimits {
             idle_timeout: Duration::from_secs(600),
             stall_timeout: Duration::from_secs(30),
             frame_timeout: Duration::from_secs(60),
-        }
             partial_bytes_max: 32 << 20,
+        }
     }
 }
 
@@ -83,9 +84,9 @@ pub(crate) struct Shared {
     pub(crate) service: Arc<dyn Service>,
     pub(crate) limits: ListenerLimits,
     pub(crate) memory: Budget,
-    pub(crate) counters: Arc<ListenerCounters>,
     /// Memory of frames that are not large and wait for their rest.
     pub(crate) partial: Budget,
+    pub(crate) counters: Arc<ListenerCounters>,
     pub(crate) closing: watch::Receiver<bool>,
 }
 

@@ -14,6 +14,7 @@ use tidemill_storage_format::{FormatError, IndexBlock, IndexDirectory, IndexRun}
 use tidemill_storage_store::{LogReader, ReadRequest, SharedObjects, StoreError};
 
 use crate::byte_cache::ByteCache;
+use crate::lending::{self, Lent, Wanted};
 
 /// Memory for decoded directories and blocks of index objects, each.
 const INDEX_CACHE_BYTES: usize = 8 << 20;
@@ -91,6 +92,11 @@ impl LogBytes {
     #[must_use]
     pub fn in_memory(&self, extent: &Extent) -> Option<Vec<Bytes>> {
         self.reader.read_hot(extent.file, extent.position, extent.length as usize)
+    }
+
+    /// The batches wanted of an extent as a range of its file, if they may be sent from there.
+    pub(crate) fn lend(&self, extent: &Extent, wanted: Wanted) -> Option<Lent> {
+        lending::lend(&self.reader, extent, wanted)
     }
 
     /// The bytes of an extent from wherever they are, checksums verified. `readable_up_to` bounds

@@ -1,8 +1,9 @@
 //! Reading whole batches of one partition, from memory or from the store.
 //!
 //! The entries come from one version of the projection; their bytes are shared slices of what is in
-//! memory, or one buffer read from the store. Nothing is copied but the 16 head bytes of each batch,
-//! which are written here: base offset and leader epoch are known only since the commit.
+//! memory, ranges of files that the socket takes from the page cache (`lending.rs`), or one buffer
+//! read from the store. Where they are not lent, nothing is copied but the 16 head bytes of each
+//! batch, which are written here: base offset and leader epoch are known only since the commit.
 
 use std::sync::Arc;
 
@@ -12,6 +13,7 @@ use tidemill_kafka::{ErrorCode, RecordParts};
 use tidemill_metadata_state::{Entry, Extent};
 use tidemill_records::{BATCH_HEAD_BYTES, Batch, head16};
 
+use crate::lending::{Lent, Wanted};
 use crate::log_bytes::{LogBytes, ReadError};
 use crate::view::View;
 
@@ -161,6 +163,10 @@ impl LogReads {
             reading.full = true;
             return Ok(());
         }
+        if let Some(lent) = self.bytes.lend(extent, reading.wanted()) {
+            reading.take_lent(lent);
+            return Ok(());
+        }
         let pieces = self.bytes.read(extent, self.view.readable_up_to(extent.file)).await?;
         reading.take_pieces(extent, pieces)
     }
@@ -199,6 +205,20 @@ impl Reading {
     fn wants_more(&self) -> bool {
         self.records.len() < self.spec.bytes_max
             || (self.records.is_empty() && self.spec.at_least_one)
+    }
+
+    /// What is still wanted.
+    fn wanted(&self) -> Wanted {
+        Wanted {
+            from: self.spec.offset,
+            bytes_max: self.spec.bytes_max.saturating_sub(self.records.len()),
+            at_least_one: self.records.is_empty() && self.spec.at_least_one,
+        }
+    }
+
+    fn take_lent(&mut self, lent: Lent) {
+        self.records.push_lent(lent.range);
+        self.full = !lent.to_the_end || self.records.len() >= self.spec.bytes_max;
     }
 
     /// Takes the batches of an extent, in pieces that each hold whole batches.

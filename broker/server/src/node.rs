@@ -20,8 +20,9 @@ use tidemill_metadata_raft::{
 use tidemill_metadata_state::Outcome;
 use tidemill_metadata_state::command::{Listener, RegisterBroker};
 use tidemill_storage_store::{
-    Commits, GarbageCollector, GarbageCounters, HotCache, LogReader, LogReaderConfig, LogWriter,
-    ReadCounters, SharedLogStore, SharedObjects, SpaceGuard, WriterCounters, WriterParts,
+    Commits, GarbageCollector, GarbageCounters, HotCache, LogEnds, LogReader, LogReaderConfig,
+    LogWriter, ReadCounters, SharedLogStore, SharedObjects, SpaceGuard, WriterCounters,
+    WriterParts,
 };
 use tokio::net::TcpListener;
 use tokio::sync::watch;
@@ -38,6 +39,7 @@ use crate::log_bytes::{LogBytes, check_batches};
 use crate::log_reads::LogReads;
 use crate::producer_ids::ProducerIds;
 use crate::random_ids::RandomIds;
+use crate::record_checks::RecordChecks;
 use crate::request_metrics::RequestMetrics;
 use crate::view::View;
 
@@ -154,6 +156,7 @@ impl Node {
             Some(check_batches),
             LogReaderConfig {
                 blocks_bytes_max: config.catch_up_read_bytes,
+                lent_bytes_min: config.lent_bytes_min,
                 ..LogReaderConfig::default()
             },
         ));
@@ -169,7 +172,7 @@ impl Node {
             reads: Arc::clone(reader.counters()),
             garbage: Arc::clone(garbage.counters()),
         };
-        let lanes = start_lanes(&config, &ports, &metadata, epoch, &counters);
+        let lanes = start_lanes(&config, &ports, &metadata, &view, epoch, &counters);
         let (cluster_id, _) =
             metadata.with_state(|state| (state.cluster_id(), state.incarnation()));
         let bytes = LogBytes::new(reader, Arc::clone(&ports.objects));
@@ -196,6 +199,7 @@ impl Node {
             request_metrics: RequestMetrics::default(),
             authorizer: Arc::new(AllowAll),
             decompressors: Mutex::default(),
+            record_checks: RecordChecks::start(ports.spawn.as_ref()),
             space_low: AtomicBool::new(false),
             config,
         });
@@ -330,6 +334,7 @@ fn start_lanes(
     config: &NodeConfig,
     ports: &NodePorts,
     metadata: &MetadataHandle,
+    view: &Arc<View>,
     epoch: BrokerEpoch,
     counters: &Counters,
 ) -> Vec<LogWriter> {
@@ -345,6 +350,7 @@ fn start_lanes(
             limits: config.lane_limits.clone(),
             store: Arc::clone(&ports.log_store),
             commits: Arc::clone(&commits),
+            ends: Arc::clone(view) as Arc<dyn LogEnds>,
             cache: Arc::clone(&counters.cache),
             counters: Arc::clone(&counters.writer),
         });

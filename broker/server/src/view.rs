@@ -15,6 +15,7 @@ use tidemill_broker_logic::fetch::{FetchWaits, WaiterId};
 use tidemill_metadata_raft::EventSink;
 use tidemill_metadata_state::projection::Covered;
 use tidemill_metadata_state::{Entry, Event, Projection};
+use tidemill_storage_store::{LogEnd, LogEnds};
 use tokio::sync::oneshot;
 
 /// The projection, and who waits for it.
@@ -139,6 +140,14 @@ impl View {
             _ => None,
         });
         topics.flat_map(|topic| topic.partitions.iter().copied()).collect()
+    }
+}
+
+impl LogEnds for View {
+    fn log_end(&self, partition: PartitionId) -> Option<LogEnd> {
+        let projection = self.projection.read();
+        let view = projection.partition(partition)?;
+        Some(LogEnd { offset: view.high_watermark(), leader_epoch: view.leader_epoch() })
     }
 }
 

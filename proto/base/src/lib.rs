@@ -4,12 +4,13 @@
 //! three seams (the log, the metadata, the objects) so that the crates on either side of a seam
 //! need not import each other.
 //!
-//! Read in this order: [`ids`], [`position`], [`location`], [`commit`], [`error`], [`ports`],
+//! Read in this order: [`ids`], [`position`], [`location`], [`file_range`], [`commit`], [`error`], [`ports`],
 //! [`twins`].
 
 pub mod commit;
 pub mod digest;
 pub mod error;
+pub mod file_range;
 pub mod ids;
 pub mod location;
 pub mod ports;
@@ -19,6 +20,7 @@ pub mod twins;
 pub use commit::{BatchFacts, BatchOutcome, ProducerFacts};
 pub use digest::{ExtentDigest, ExtentFacts};
 pub use error::ErrorKind;
+pub use file_range::{FileRange, LendingFile};
 pub use ids::{
     BrokerEpoch, BrokerId, GroupEpoch, GroupGeneration, Incarnation, LaneId, LaneKey, LaneSequence,
     ObjectId, PartitionId, PartitionIndex, ProducerEpoch, ProducerId, TopicId,

@@ -49,7 +49,7 @@ pub use frame::{
 pub use header::RequestHeader;
 pub use kstring::KString;
 pub use message::{Message, Request, Response};
-pub use parts::Parts;
+pub use parts::{Part, Parts};
 pub use reader::Reader;
 pub use record_parts::{RecordPart, RecordParts};
 pub use uuid::Uuid;

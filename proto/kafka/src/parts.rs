@@ -1,16 +1,41 @@
-//! `Parts`: a frame as the list of buffers that a vectored write sends.
+//! `Parts`: a frame as the list of pieces that are sent one after another.
 //!
 //! Invariant: `remaining` is the sum of the lengths of the parts not yet taken; no part is empty.
 
 use std::io::IoSlice;
 
 use bytes::{Buf, Bytes, BytesMut};
+use tidemill_base::FileRange;
 
-/// A frame ready to be sent. As a [`Buf`] it feeds `write_all_buf`, which writes vectored where the
-/// socket can.
+/// A piece of a frame.
+#[derive(Clone, Debug)]
+pub enum Part {
+    /// Bytes in memory.
+    Shared(Bytes),
+    /// Bytes that the socket takes from an open file.
+    Lent(FileRange),
+}
+
+impl Part {
+    fn len(&self) -> usize {
+        match self {
+            Self::Shared(bytes) => bytes.len(),
+            Self::Lent(range) => range.len(),
+        }
+    }
+}
+
+impl From<Bytes> for Part {
+    fn from(bytes: Bytes) -> Self {
+        Self::Shared(bytes)
+    }
+}
+
+/// A frame ready to be sent. Without lent parts, as every request is, it feeds `write_all_buf` as a
+/// [`Buf`]; who sends frames that may have some looks at [`Parts::front`].
 #[derive(Clone, Default, Debug)]
 pub struct Parts {
-    parts: Vec<Bytes>,
+    parts: Vec<Part>,
     /// The first part that is not yet taken.
     next: usize,
     remaining: usize,
@@ -19,10 +44,8 @@ pub struct Parts {
 impl Parts {
     /// The frame made of these buffers, in this order.
     #[must_use]
-    pub fn new(mut parts: Vec<Bytes>) -> Self {
-        parts.retain(|part| !part.is_empty());
-        let remaining = parts.iter().map(Bytes::len).sum();
-        Self { parts, next: 0, remaining }
+    pub fn new(parts: Vec<Bytes>) -> Self {
+        parts.into_iter().map(Part::Shared).collect()
     }
 
     /// How many bytes are still to be sent.
@@ -37,40 +60,74 @@ impl Parts {
         self.remaining == 0
     }
 
-    /// The buffers still to be sent.
+    /// How many of the bytes still to be sent are held in memory.
     #[must_use]
-    pub fn as_slices(&self) -> &[Bytes] {
+    pub fn bytes_in_memory(&self) -> usize {
+        self.left()
+            .iter()
+            .map(|part| if let Part::Shared(bytes) = part { bytes.len() } else { 0 })
+            .sum()
+    }
+
+    /// The parts still to be sent.
+    #[must_use]
+    pub fn left(&self) -> &[Part] {
         &self.parts[self.next..]
     }
 
-    /// All that is still to be sent in one buffer. Copies, unless there is one part.
+    /// The part to be sent next.
+    #[must_use]
+    pub fn front(&self) -> Option<&Part> {
+        self.left().first()
+    }
+
+    /// All that is still to be sent in one buffer. Copies, unless there is one part in memory; reads
+    /// what is lent, which may block, and is empty if that cannot be read.
     #[must_use]
     pub fn to_bytes(&self) -> Bytes {
-        match self.as_slices() {
-            [] => Bytes::new(),
-            [only] => only.clone(),
-            many => {
-                let mut all = BytesMut::with_capacity(self.remaining);
-                many.iter().for_each(|part| all.extend_from_slice(part));
-                all.freeze()
+        if let [Part::Shared(only)] = self.left() {
+            return only.clone();
+        }
+        let mut all = BytesMut::with_capacity(self.remaining);
+        for part in self.left() {
+            match part {
+                Part::Shared(bytes) => all.extend_from_slice(bytes),
+                Part::Lent(range) => match range.read() {
+                    Ok(bytes) => all.extend_from_slice(&bytes),
+                    Err(_) => return Bytes::new(),
+                },
             }
         }
+        all.freeze()
     }
 }
 
+impl FromIterator<Part> for Parts {
+    fn from_iter<I: IntoIterator<Item = Part>>(parts: I) -> Self {
+        let parts: Vec<Part> = parts.into_iter().filter(|part| part.len() > 0).collect();
+        let remaining = parts.iter().map(Part::len).sum();
+        Self { parts, next: 0, remaining }
+    }
+}
+
+/// The bytes in memory up to the first lent part.
 impl Buf for Parts {
     fn remaining(&self) -> usize {
         self.remaining
     }
 
     fn chunk(&self) -> &[u8] {
-        self.as_slices().first().map_or(&[], |part| part)
+        match self.front() {
+            Some(Part::Shared(bytes)) => bytes,
+            _ => &[],
+        }
     }
 
     fn chunks_vectored<'a>(&'a self, slices: &mut [IoSlice<'a>]) -> usize {
         let mut filled = 0;
-        for (slice, part) in slices.iter_mut().zip(self.as_slices()) {
-            *slice = IoSlice::new(part);
+        for (slice, part) in slices.iter_mut().zip(self.left()) {
+            let Part::Shared(bytes) = part else { break };
+            *slice = IoSlice::new(bytes);
             filled += 1;
         }
         filled
@@ -85,11 +142,14 @@ impl Buf for Parts {
         self.remaining -= count;
         while let Some(part) = self.parts.get_mut(self.next) {
             if count < part.len() {
-                part.advance(count);
+                match part {
+                    Part::Shared(bytes) => bytes.advance(count),
+                    Part::Lent(range) => range.advance(count),
+                }
                 return;
             }
             count -= part.len();
-            *part = Bytes::new();
+            *part = Part::Shared(Bytes::new());
             self.next += 1;
         }
     }

@@ -5,27 +5,21 @@
 //! and a body by reference, and nothing of the body is copied on its way to the socket.
 
 use bytes::{Bytes, BytesMut};
+use tidemill_base::FileRange;
 
 /// How many bytes of a batch are written by the broker when it serves the batch: base offset (8),
 /// length (4) and partition leader epoch (4).
 pub const BATCH_HEAD_BYTES: usize = 16;
 
 /// A piece of record bytes.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub enum RecordPart {
     /// The first bytes of a batch, held by value and copied into the frame.
     Head([u8; BATCH_HEAD_BYTES]),
     /// Shared bytes, written without a copy.
     Shared(Bytes),
-}
-
-impl AsRef<[u8]> for RecordPart {
-    fn as_ref(&self) -> &[u8] {
-        match self {
-            Self::Head(head) => head,
-            Self::Shared(bytes) => bytes,
-        }
-    }
+    /// Whole batches in an open file, their heads as they are served.
+    Lent(FileRange),
 }
 
 /// Record bytes in pieces. Two values are equal when their bytes are, however they are cut.
@@ -61,6 +55,12 @@ impl RecordParts {
         self.push(body);
     }
 
+    /// Adds whole batches that the socket takes from a file.
+    pub fn push_lent(&mut self, range: FileRange) {
+        self.len += range.len();
+        self.parts.push(RecordPart::Lent(range));
+    }
+
     /// The length of all pieces in bytes.
     #[must_use]
     pub fn len(&self) -> usize {
@@ -79,6 +79,7 @@ impl RecordParts {
     }
 
     /// All bytes in one buffer. Without a copy if there is one shared piece, as after decoding.
+    /// Reads what is lent, which may block, and is empty if that cannot be read.
     #[must_use]
     pub fn to_bytes(&self) -> Bytes {
         match self.parts.as_slice() {
@@ -86,7 +87,16 @@ impl RecordParts {
             [RecordPart::Shared(only)] => only.clone(),
             many => {
                 let mut all = BytesMut::with_capacity(self.len);
-                many.iter().for_each(|part| all.extend_from_slice(part.as_ref()));
+                for part in many {
+                    match part {
+                        RecordPart::Head(head) => all.extend_from_slice(head),
+                        RecordPart::Shared(bytes) => all.extend_from_slice(bytes),
+                        RecordPart::Lent(range) => match range.read() {
+                            Ok(bytes) => all.extend_from_slice(&bytes),
+                            Err(_) => return Bytes::new(),
+                        },
+                    }
+                }
                 all.freeze()
             }
         }
@@ -105,10 +115,7 @@ impl From<Bytes> for RecordParts {
 
 impl PartialEq for RecordParts {
     fn eq(&self, other: &Self) -> bool {
-        fn bytes(parts: &RecordParts) -> impl Iterator<Item = &u8> {
-            parts.iter().flat_map(|part| part.as_ref())
-        }
-        self.len == other.len && bytes(self).eq(bytes(other))
+        self.len == other.len && self.to_bytes() == other.to_bytes()
     }
 }
 

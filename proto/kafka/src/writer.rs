@@ -7,9 +7,10 @@
 //! - The first error is kept and answered by [`Writer::finish`]; writing goes on harmlessly.
 
 use bytes::{BufMut, Bytes, BytesMut};
+use tidemill_base::FileRange;
 
 use crate::encode_error::EncodeError;
-use crate::parts::Parts;
+use crate::parts::{Part, Parts};
 use crate::reader::STRING_BYTES_MAX;
 use crate::record_parts::{RecordPart, RecordParts};
 
@@ -27,7 +28,7 @@ const LENGTH_BYTES: usize = 4;
 pub struct Writer {
     /// The part that begins with the frame's length, once something follows it.
     first: Option<BytesMut>,
-    parts: Vec<Bytes>,
+    parts: Vec<Part>,
     open: BytesMut,
     /// The bytes in `first` and `parts`.
     closed_bytes: usize,
@@ -79,9 +80,9 @@ impl Writer {
             return Ok(Parts::new(vec![self.open.freeze()]));
         };
         first[..LENGTH_BYTES].copy_from_slice(&frame_length.to_be_bytes());
-        self.parts[0] = first.freeze();
-        self.parts.push(self.open.freeze());
-        Ok(Parts::new(self.parts))
+        self.parts[0] = first.freeze().into();
+        self.parts.push(self.open.freeze().into());
+        Ok(self.parts.into_iter().collect())
     }
 
     /// What has been written, without a length in front: a message inside another one's bytes.
@@ -159,7 +160,14 @@ impl Writer {
         }
         self.close();
         self.closed_bytes += bytes.len();
-        self.parts.push(bytes.clone());
+        self.parts.push(bytes.clone().into());
+    }
+
+    /// Adds a range of a file. Records never lie in a tagged field, where all has to be copied.
+    fn lent(&mut self, range: &FileRange) {
+        self.close();
+        self.closed_bytes += range.len();
+        self.parts.push(Part::Lent(range.clone()));
     }
 
     pub(crate) fn records(&mut self, records: &RecordParts) {
@@ -167,6 +175,7 @@ impl Writer {
             match part {
                 RecordPart::Head(head) => self.open.put_slice(head),
                 RecordPart::Shared(bytes) => self.shared(bytes),
+                RecordPart::Lent(range) => self.lent(range),
             }
         }
     }
@@ -180,9 +189,9 @@ impl Writer {
         if self.first.is_none() {
             self.first = Some(closed);
             // Its place in the list, taken by `finish`.
-            self.parts.push(Bytes::new());
+            self.parts.push(Bytes::new().into());
         } else {
-            self.parts.push(closed.freeze());
+            self.parts.push(closed.freeze().into());
         }
     }
 
@@ -219,6 +228,14 @@ mod tests {
     use super::*;
     use crate::reader::Reader;
 
+    fn shared(parts: &Parts) -> Vec<Bytes> {
+        let shared = parts.left().iter().map(|part| match part {
+            Part::Shared(bytes) => bytes.clone(),
+            Part::Lent(range) => range.read().unwrap(),
+        });
+        shared.collect()
+    }
+
     #[test]
     fn varints_are_read_back() {
         for value in [0, 1, 127, 128, 300, 16_383, 16_384, 2_097_151, 2_097_152, u32::MAX] {
@@ -240,7 +257,7 @@ mod tests {
         w.i16(2);
         w.shared(&body);
         let parts = w.finish().unwrap();
-        let slices = parts.as_slices();
+        let slices = shared(&parts);
         assert_eq!(slices.iter().map(Bytes::len).collect::<Vec<_>>(), [6, 1000, 1000, 2, 1000]);
         assert_eq!(slices[1].as_ptr(), body.as_ptr());
         assert_eq!(&slices[0][..], [0, 0, 0x0b, 0xbc, 0, 1]);
@@ -251,7 +268,7 @@ mod tests {
     fn short_shared_bytes_are_copied_into_the_open_part() {
         let mut w = Writer::new();
         w.shared(&Bytes::from_static(b"short"));
-        assert_eq!(w.finish().unwrap().as_slices().len(), 1);
+        assert_eq!(w.finish().unwrap().left().len(), 1);
     }
 
     #[test]

@@ -195,6 +195,8 @@ fn config() -> NodeConfig {
     let mut config = NodeConfig {
         kafka_address: None,
         hot_cache_bytes: 256 << 10,
+        // Batches are small here; all of them may be sent from their files.
+        lent_bytes_min: 1,
         catch_up_read_bytes: 256 << 10,
         gc_grace: Duration::from_secs(30),
         housekeeping_interval: Duration::from_secs(1),

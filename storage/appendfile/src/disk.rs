@@ -19,8 +19,8 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use tidemill_base::ErrorKind;
 use tidemill_base::ports::BoxFuture;
+use tidemill_base::{ErrorKind, FileRange};
 
 #[cfg(test)]
 mod conformance;
@@ -126,6 +126,20 @@ pub trait ReadFile: Send + Sync + 'static {
 
     /// The file's length in bytes now.
     fn length(&self) -> BoxFuture<'_, Result<u64, DiskError>>;
+
+    /// Fills `buffer` from `position` on if the system holds all of it in memory now, without
+    /// waiting. `false`: use [`ReadFile::read`]. A disk that cannot tell says so always.
+    fn peek(&self, position: u64, buffer: &mut [u8]) -> bool {
+        let _ = (position, buffer);
+        false
+    }
+
+    /// The bytes as a range that a socket can take from the file, if the system holds them in memory
+    /// now, as far as can be told cheaply. `None`: use [`ReadFile::read`].
+    fn lend(&self, position: u64, length: usize) -> Option<FileRange> {
+        let _ = (position, length);
+        None
+    }
 }
 
 /// A shared disk.

@@ -22,6 +22,6 @@ pub use index_object::block::IndexBlock;
 pub use index_object::builder::{EncodedIndex, IndexObjectBuilder};
 pub use index_object::directory::IndexDirectory;
 pub use index_object::run::IndexRun;
-pub use log_object::builder::{EncodedObject, LogObjectBuilder};
+pub use log_object::builder::{BatchHead, EncodedObject, LogObjectBuilder};
 pub use log_object::header::LogObjectHeader;
 pub use log_object::whole::LogObject;

@@ -64,7 +64,7 @@ fn batches_are_grouped_by_partition_in_order_of_arrival() {
     assert_eq!(object.header().id, ID);
     assert_eq!(object.header().facts, encoded.facts);
     let bodies: Vec<_> = object.batches().map(|(_, bytes)| bytes).collect();
-    assert_eq!(bodies, encoded.parts[1..]);
+    assert_eq!(bodies, encoded.bodies);
     assert_eq!(bodies[1], "thirty, second");
 }
 
@@ -74,6 +74,25 @@ fn batches_are_not_copied() {
     let mut builder = LogObjectBuilder::new(ID);
     builder.push(facts(1, 1), body.clone());
     assert_eq!(builder.finish().parts[1].as_ptr(), body.as_ptr());
+}
+
+#[test]
+fn a_head_of_its_own_replaces_the_first_bytes_and_nothing_else() {
+    let (small, large) = (Bytes::from(vec![7; 100]), Bytes::from(vec![8; 1_000]));
+    let mut builder = LogObjectBuilder::new(ID);
+    builder.push_with_head(facts(1, 1), [1; 16], large.clone());
+    builder.push_with_head(facts(1, 1), [2; 16], small.clone());
+    builder.push_with_head(facts(1, 1), [3; 16], Bytes::from_static(b"short"));
+    builder.push(facts(1, 1), large.clone());
+    let encoded = builder.finish();
+    assert_eq!(encoded.bodies[1], small);
+    let object = LogObject::decode(whole(&encoded)).unwrap();
+    let bodies: Vec<_> = object.batches().map(|(_, bytes)| bytes).collect();
+    assert_eq!((&bodies[0][..16], &bodies[0][16..]), (&[1; 16][..], &large[16..]));
+    assert_eq!((&bodies[1][..16], &bodies[1][16..]), (&[2; 16][..], &small[16..]));
+    assert_eq!((&bodies[2], &bodies[3]), (&Bytes::from_static(b"short"), &large));
+    // The rest of a large batch is shared.
+    assert!(encoded.parts.iter().any(|part| part.as_ptr() == large[16..].as_ptr()));
 }
 
 #[test]

@@ -22,7 +22,7 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use tidemill_appendfile::SharedDisk;
 use tidemill_base::ports::{BoxFuture, SharedSpawn};
-use tidemill_base::{ErrorKind, FileId, FileNumber, LaneKey, Location, ObjectId};
+use tidemill_base::{ErrorKind, FileId, FileNumber, FileRange, LaneKey, Location, ObjectId};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::file_name::{LOG_DIRECTORY, append_file_path, parse_append_file};
@@ -202,6 +202,14 @@ impl LogStore for FileLogStore {
         length: usize,
     ) -> BoxFuture<'_, Result<Bytes, StoreError>> {
         Box::pin(self.shared.open_files.read(&self.shared.disk, file, position, length))
+    }
+
+    fn peek(&self, file: FileId, position: u64, buffer: &mut [u8]) -> bool {
+        self.shared.open_files.peek(file, position, buffer)
+    }
+
+    fn lend(&self, file: FileId, position: u64, length: usize) -> Option<FileRange> {
+        self.shared.open_files.lend(file, position, length)
     }
 
     fn delete(&self, file: FileId) -> BoxFuture<'_, Result<(), StoreError>> {

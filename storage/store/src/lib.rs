@@ -24,4 +24,6 @@ pub use log_store::{LogStore, Shape, SharedLogStore, StoreError, StoredFile};
 pub use object_log_store::ObjectLogStore;
 pub use objects::{DiskObjects, Objects, SharedObjects, StoreObjects};
 pub use space::{SpaceGuard, SpaceLimits, SpaceState};
-pub use writer::{AdmittedBatch, Commits, LogWriter, ObjectCommit, WriterCounters, WriterParts};
+pub use writer::{
+    AdmittedBatch, Commits, LogEnd, LogEnds, LogWriter, ObjectCommit, WriterCounters, WriterParts,
+};

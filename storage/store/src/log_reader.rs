@@ -5,8 +5,8 @@
 //! keeps those in a budget of its own.
 //!
 //! Invariants:
-//! - What is returned passed the check given at the making, if it came from the store: a failed check
-//!   is tried once more from the store, then it is `Corrupt`.
+//! - What is read passed the check given at the making, if it came from the store: a failed check
+//!   is tried once more from the store, then it is `Corrupt`. What is lent was not looked at.
 //! - Nothing at or beyond `readable_up_to` is read or kept, except the bytes asked for: what lies
 //!   there may not have been written yet.
 //! - Memory: the hot cache's budget, the blocks' budget, and per place at the store one read.
@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use parking_lot::Mutex;
-use tidemill_base::{ErrorKind, FileId};
+use tidemill_base::{ErrorKind, FileId, FileRange};
 use tokio::sync::Semaphore;
 
 use crate::hot_cache::HotCache;
@@ -46,11 +46,14 @@ pub struct LogReaderConfig {
     pub blocks_bytes_max: u64,
     /// Reads at the store at once. Default 4.
     pub store_reads_max: usize,
+    /// Shorter ranges are not lent: below this a copy costs less than asking the socket to take
+    /// bytes from a file. Default 4 KiB.
+    pub lent_bytes_min: usize,
 }
 
 impl Default for LogReaderConfig {
     fn default() -> Self {
-        Self { blocks_bytes_max: 32 * 1024 * 1024, store_reads_max: 4 }
+        Self { blocks_bytes_max: 32 * 1024 * 1024, store_reads_max: 4, lent_bytes_min: 4096 }
     }
 }
 
@@ -77,6 +80,7 @@ pub struct LogReader {
     blocks: Mutex<BlockCache>,
     loading: Mutex<Turns>,
     places: Semaphore,
+    lent_bytes_min: usize,
     counters: Arc<ReadCounters>,
 }
 
@@ -120,6 +124,7 @@ impl LogReader {
             blocks: Mutex::new(BlockCache::new(config.blocks_bytes_max)),
             loading: Mutex::default(),
             places: Semaphore::new(config.store_reads_max.max(1)),
+            lent_bytes_min: config.lent_bytes_min,
             counters: Arc::default(),
         }
     }
@@ -151,6 +156,25 @@ impl LogReader {
         }
         let bytes = self.read_cold(request).await?;
         Ok(vec![bytes])
+    }
+
+    /// Fills `buffer` from `position` of a file on if that takes no waiting, and says whether it did.
+    /// Unchecked: the caller judges what it finds.
+    #[must_use]
+    pub fn peek(&self, file: FileId, position: u64, buffer: &mut [u8]) -> bool {
+        self.store.peek(file, position, buffer)
+    }
+
+    /// The bytes as a range of an open file, if the system holds them in memory. Unchecked: whoever
+    /// takes them from there has their checksums.
+    #[must_use]
+    pub fn lend(&self, file: FileId, position: u64, length: usize) -> Option<FileRange> {
+        if length < self.lent_bytes_min {
+            return None;
+        }
+        let range = self.store.lend(file, position, length)?;
+        self.counters.lent(length);
+        Some(range)
     }
 
     /// Drops what is kept of a file that was deleted.

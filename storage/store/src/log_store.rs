@@ -17,7 +17,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use tidemill_appendfile::DiskError;
 use tidemill_base::ports::BoxFuture;
-use tidemill_base::{ErrorKind, FileId, LaneKey, Location, ObjectId};
+use tidemill_base::{ErrorKind, FileId, FileRange, LaneKey, Location, ObjectId};
 
 #[cfg(test)]
 mod conformance;
@@ -102,6 +102,19 @@ pub trait LogStore: Send + Sync + 'static {
         position: u64,
         length: usize,
     ) -> BoxFuture<'_, Result<Bytes, StoreError>>;
+
+    /// Fills `buffer` from `position` on if that takes no waiting, and says whether it did.
+    fn peek(&self, file: FileId, position: u64, buffer: &mut [u8]) -> bool {
+        let _ = (file, position, buffer);
+        false
+    }
+
+    /// The bytes as a range of an open file, for a socket to take from there, if the system holds
+    /// them in memory now. `None`: read them. The range stays readable when the file is deleted.
+    fn lend(&self, file: FileId, position: u64, length: usize) -> Option<FileRange> {
+        let _ = (file, position, length);
+        None
+    }
 
     /// Deletes a file or object. Deleting one that does not exist succeeds.
     fn delete(&self, file: FileId) -> BoxFuture<'_, Result<(), StoreError>>;

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use parking_lot::Mutex;
 use tidemill_appendfile::scan::read_fully;
 use tidemill_appendfile::{ReadFile, SharedDisk};
-use tidemill_base::{ErrorKind, FileId};
+use tidemill_base::{ErrorKind, FileId, FileRange};
 
 use crate::log_store::StoreError;
 
@@ -60,6 +60,16 @@ impl OpenFiles {
             .map_err(|error| StoreError::from_disk("read", file.to_string(), error))?;
         self.keep(file, &opened);
         Ok(opened)
+    }
+
+    /// [`ReadFile::peek`] at a file that is open.
+    pub(crate) fn peek(&self, file: FileId, position: u64, buffer: &mut [u8]) -> bool {
+        self.find(file).is_some_and(|opened| opened.peek(position, buffer))
+    }
+
+    /// [`ReadFile::lend`] of a file that is open.
+    pub(crate) fn lend(&self, file: FileId, position: u64, length: usize) -> Option<FileRange> {
+        self.find(file)?.lend(position, length)
     }
 
     /// Closes the file once those who read it are done.

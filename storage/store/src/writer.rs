@@ -7,6 +7,7 @@
 //!
 //! Not here: when to seal, retry or give up (`storage/lane`).
 
+mod heads;
 mod object;
 mod pipeline;
 mod sealed_files;
@@ -20,6 +21,7 @@ use tidemill_base::{BatchFacts, FileId, LaneKey, LaneSequence, Location, ObjectI
 use tidemill_storage_lane::{BatchAnswer, CommitAnswer, LaneClosed, LaneLimits};
 use tokio::sync::{mpsc, oneshot};
 
+pub use self::heads::{LogEnd, LogEnds};
 use crate::hot_cache::HotCache;
 use crate::log_store::SharedLogStore;
 
@@ -110,6 +112,8 @@ pub struct WriterParts {
     pub store: SharedLogStore,
     /// Who decides about commits.
     pub commits: Arc<dyn Commits>,
+    /// Who knows where partitions end.
+    pub ends: Arc<dyn LogEnds>,
     /// Where recent objects stay readable without the store.
     pub cache: Arc<HotCache>,
     /// What it counts.

@@ -4,15 +4,19 @@ use std::collections::VecDeque;
 use std::io::{self, IoSlice};
 
 use bytes::Buf;
-use tidemill_kafka::Parts;
+use tidemill_kafka::{Part, Parts};
+use tokio::io::Interest;
 use tokio::net::TcpStream;
 
+use super::send;
 use crate::budget::Held;
 
 /// The most buffers one vectored write takes.
 const SLICES_MAX: usize = 512;
 /// Answers are gathered into one write up to this many bytes.
 const GATHER_BYTES: usize = 1 << 20;
+/// The most bytes written before the connection looks at what else there is to do.
+const TURN_BYTES: usize = 4 << 20;
 
 /// Answers in order, each with the memory its request holds until it is sent.
 #[derive(Default)]
@@ -36,29 +40,48 @@ impl Outbox {
         self.bytes < GATHER_BYTES
     }
 
-    /// Writes as much as the socket takes now. Returns how many bytes went out.
+    /// Writes as much as the socket takes now, up to a turn's worth. Returns how many bytes went out.
     pub(crate) fn write_to(&mut self, stream: &TcpStream) -> io::Result<usize> {
         let mut total = 0;
-        while !self.answers.is_empty() {
-            let mut slices = [IoSlice::new(&[]); SLICES_MAX];
-            let mut filled = 0;
-            for (answer, _) in &self.answers {
-                filled += answer.chunks_vectored(&mut slices[filled..]);
-                if filled == SLICES_MAX {
-                    break;
+        while total < TURN_BYTES {
+            let Some((first, _)) = self.answers.front() else { break };
+            let sent = match first.front() {
+                Some(Part::Lent(range)) => {
+                    stream.try_io(Interest::WRITABLE, || send::range(stream, range))
                 }
-            }
-            match stream.try_write_vectored(&slices[..filled]) {
-                Ok(0) if filled > 0 => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(written) => {
-                    self.advance(written);
-                    total += written;
+                _ => self.write_slices(stream),
+            };
+            match sent {
+                Ok(sent) => {
+                    self.advance(sent);
+                    total += sent;
                 }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(total),
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
                 Err(error) => return Err(error),
             }
         }
         Ok(total)
+    }
+
+    /// Writes what lies in memory, up to the first range of a file.
+    fn write_slices(&self, stream: &TcpStream) -> io::Result<usize> {
+        let mut slices = [IoSlice::new(&[]); SLICES_MAX];
+        let (mut filled, mut filled_bytes) = (0, 0);
+        for (answer, _) in &self.answers {
+            let begun = filled;
+            filled += answer.chunks_vectored(&mut slices[filled..]);
+            let in_answer = slices[begun..filled].iter().map(|slice| slice.len()).sum::<usize>();
+            filled_bytes += in_answer;
+            if filled == SLICES_MAX || in_answer < answer.len() {
+                break;
+            }
+        }
+        let slices = &slices[..filled];
+        let more = filled_bytes < self.bytes;
+        match stream.try_io(Interest::WRITABLE, || send::slices(stream, slices, more))? {
+            0 if filled > 0 => Err(io::ErrorKind::WriteZero.into()),
+            written => Ok(written),
+        }
     }
 
     fn advance(&mut self, mut written: usize) {

@@ -35,6 +35,8 @@ pub struct NodeConfig {
     pub hot_cache_bytes: u64,
     /// Bytes of older records, read from the store, kept in memory. Default 64 MiB.
     pub catch_up_read_bytes: u64,
+    /// The least that is sent straight from a file. Default 4 KiB.
+    pub lent_bytes_min: usize,
     /// Lanes of flushes. Default 1.
     pub lanes: u16,
     /// Bounds of each lane.
@@ -73,6 +75,7 @@ impl Default for NodeConfig {
             request_memory_bytes: 128 << 20,
             hot_cache_bytes: 192 << 20,
             catch_up_read_bytes: 64 << 20,
+            lent_bytes_min: 4096,
             lanes: 1,
             lane_limits: LaneLimits::local_disk(),
             listener_limits: ListenerLimits::default(),

@@ -24,6 +24,7 @@ use super::*;
 use crate::service::{Dispatched, Service, ServiceConnection};
 
 mod groups;
+mod lending;
 
 /// Keeps the tasks of one life, so that they can be killed together.
 #[derive(Default)]
@@ -91,7 +92,7 @@ impl Client {
             spawn,
             seed: 7,
         };
-        let config = NodeConfig { kafka_address: None, ..NodeConfig::default() };
+        let config = NodeConfig { kafka_address: None, lent_bytes_min: 1, ..NodeConfig::default() };
         let node = Node::start(config, ports).await.unwrap();
         let connection = node.service().connect((Ipv4Addr::LOCALHOST, 1).into());
         Self { spawn: tasks, node, connection }
@@ -100,10 +101,14 @@ impl Client {
     async fn call<R: Request>(&mut self, request: &R, version: i16) -> R::Response {
         let mut frame = encode_request(1, None, request, version).unwrap().to_bytes();
         frame.advance(4);
-        let mut answer = match self.connection.dispatch(frame) {
+        let mut dispatched = self.connection.dispatch(frame);
+        if let Dispatched::Pending(later) = dispatched {
+            dispatched = later.await;
+        }
+        let mut answer = match dispatched {
             Dispatched::Ready(parts) => parts.to_bytes(),
             Dispatched::Later(parts) => parts.await.to_bytes(),
-            Dispatched::Silent(_) => panic!("no answer"),
+            Dispatched::Silent(_) | Dispatched::Pending(_) => panic!("no answer"),
             Dispatched::Close(reason) => panic!("closed: {reason}"),
         };
         answer.advance(4);
@@ -137,6 +142,16 @@ impl Client {
     }
 
     async fn fetch(&mut self, topic: &str, offset: i64, max_wait_ms: i32) -> (Bytes, i64) {
+        self.fetch_up_to(topic, offset, max_wait_ms, 1 << 20).await
+    }
+
+    async fn fetch_up_to(
+        &mut self,
+        topic: &str,
+        offset: i64,
+        max_wait_ms: i32,
+        partition_max_bytes: i32,
+    ) -> (Bytes, i64) {
         let request = FetchRequest {
             max_wait_ms,
             min_bytes: 1,
@@ -145,7 +160,7 @@ impl Client {
                 topic: topic.into(),
                 partitions: vec![FetchPartition {
                     fetch_offset: offset,
-                    partition_max_bytes: 1 << 20,
+                    partition_max_bytes,
                     ..FetchPartition::default()
                 }],
                 ..FetchTopic::default()
@@ -231,17 +246,6 @@ async fn a_fetch_waits_for_records_and_no_longer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn acknowledged_records_survive_a_crash() {
-    let disks = disks();
-    for life in 0..5 {
-        let mut client = Client::start(&disks).await;
-        client.create("t", 1).await;
-        assert_eq!(client.offset_at("t", -1).await.0, life * 3);
-        let (bytes, _) = client.fetch("t", 0, 0).await;
-        assert_eq!(batches(&bytes).count() as i64, life);
-        assert_eq!(client.produce("t", records(&[1, 2, 3])).await.base_offset, life * 3);
-        client.spawn.kill().await;
-#[tokio::test(start_paused = true)]
 async fn a_stored_batch_keeps_no_frame_of_other_things_alive() {
     let mut client = Client::start(&disks()).await;
     client.create("t", 2).await;
@@ -271,6 +275,17 @@ async fn a_stored_batch_keeps_no_frame_of_other_things_alive() {
     assert_eq!(batches(&bytes).count(), 2);
 }
 
+#[tokio::test(start_paused = true)]
+async fn acknowledged_records_survive_a_crash() {
+    let disks = disks();
+    for life in 0..5 {
+        let mut client = Client::start(&disks).await;
+        client.create("t", 1).await;
+        assert_eq!(client.offset_at("t", -1).await.0, life * 3);
+        let (bytes, _) = client.fetch("t", 0, 0).await;
+        assert_eq!(batches(&bytes).count() as i64, life);
+        assert_eq!(client.produce("t", records(&[1, 2, 3])).await.base_offset, life * 3);
+        client.spawn.kill().await;
         disks.disk.crash(life as u64);
         disks.store.crash();
     }

@@ -53,6 +53,7 @@ impl LogMetrics {
     fn write_reads(&self, sheet: &mut Sheet<'_>) -> fmt::Result {
         let sources = [
             ("hot_cache", &self.reads.hot_reads, &self.reads.hot_bytes),
+            ("page_cache", &self.reads.lent_reads, &self.reads.lent_bytes),
             ("block_cache", &self.reads.block_reads, &self.reads.block_bytes),
             ("store", &self.reads.store_reads, &self.reads.store_bytes),
         ];

@@ -2,12 +2,14 @@
 
 use std::fs::File;
 use std::io::{self, IoSliceMut};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use rustix::io::{ReadWriteFlags, preadv2};
 use tidemill_base::ports::BoxFuture;
+use tidemill_base::{FileRange, LendingFile};
 
 use super::Root;
 use super::io_error::{failed, off_thread};
@@ -16,6 +18,10 @@ use crate::disk::{DiskError, ReadFile};
 /// Up to this length a read first asks for what is in memory; copying more would hold up the
 /// caller's runtime.
 const IN_PLACE_BYTES_MAX: usize = 256 * 1024;
+
+/// A range that is lent is looked at once in so many bytes: the system reads ahead and drops pages in
+/// runs about as long.
+const PROBE_BYTES: usize = 64 * 1024;
 
 /// A file being read.
 pub(super) struct RealReadFile {
@@ -59,9 +65,41 @@ impl Opened {
         let mut slices = [IoSliceMut::new(buffer)];
         preadv2(&self.file, &mut slices, position, ReadWriteFlags::NOWAIT).unwrap_or(0)
     }
+
+    fn is_cached(&self, position: u64) -> bool {
+        self.read_cached(position, &mut [0]) == 1
+    }
+}
+
+impl LendingFile for Opened {
+    fn descriptor(&self) -> Option<BorrowedFd<'_>> {
+        Some(self.file.as_fd())
+    }
+
+    fn read_exact_at(&self, position: u64, length: usize) -> io::Result<Bytes> {
+        let mut buffer = vec![0; length];
+        self.file.read_exact_at(&mut buffer, position)?;
+        Ok(Bytes::from(buffer))
+    }
 }
 
 impl ReadFile for RealReadFile {
+    fn peek(&self, position: u64, buffer: &mut [u8]) -> bool {
+        self.opened.read_cached(position, buffer) == buffer.len()
+    }
+
+    fn lend(&self, position: u64, length: usize) -> Option<FileRange> {
+        let last = position + (length as u64).checked_sub(1)?;
+        let all = (position..last).step_by(PROBE_BYTES).chain([last]);
+        for probe in all {
+            if !self.opened.is_cached(probe) {
+                return None;
+            }
+        }
+        let file = Arc::clone(&self.opened) as Arc<dyn LendingFile>;
+        Some(FileRange::new(file, position, length))
+    }
+
     fn read(&self, position: u64, length: usize) -> BoxFuture<'_, Result<Bytes, DiskError>> {
         Box::pin(async move {
             let mut buffer = vec![0; length];

@@ -11,7 +11,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use tidemill_base::ErrorKind;
 use tidemill_base::ports::BoxFuture;
 
@@ -19,8 +19,10 @@ use super::dice::Dice;
 use crate::disk::{Disk, DiskEntry, DiskError, ReadFile, WriteFile};
 
 mod memory_file;
+mod memory_read_file;
 
 use memory_file::MemoryFile;
+use memory_read_file::MemoryReadFile;
 
 /// A disk in memory. Clones share it.
 #[derive(Clone, Debug)]
@@ -178,7 +180,7 @@ impl Disk for MemoryDisk {
         Box::pin(async move {
             let file = self.found("open", path)?;
             let life = self.lock().life;
-            let file = MemoryReadFile { disk: self.clone(), file, life, path: path.to_owned() };
+            let file = MemoryReadFile::new(self.clone(), file, life, path);
             Ok(Arc::new(file) as Arc<dyn ReadFile>)
         })
     }
@@ -270,31 +272,6 @@ impl WriteFile for MemoryWriteFile {
 
     fn position(&self) -> u64 {
         self.position
-    }
-}
-
-struct MemoryReadFile {
-    disk: MemoryDisk,
-    file: Arc<Mutex<MemoryFile>>,
-    life: u64,
-    path: String,
-}
-
-impl ReadFile for MemoryReadFile {
-    fn read(&self, position: u64, length: usize) -> BoxFuture<'_, Result<Bytes, DiskError>> {
-        Box::pin(async move {
-            check_life(&self.disk, self.life, "read", &self.path)?;
-            let mut buffer = BytesMut::new();
-            lock(&self.file).read(position, length, &mut buffer);
-            Ok(buffer.freeze())
-        })
-    }
-
-    fn length(&self) -> BoxFuture<'_, Result<u64, DiskError>> {
-        Box::pin(async move {
-            check_life(&self.disk, self.life, "measure", &self.path)?;
-            Ok(lock(&self.file).length())
-        })
     }
 }
 

@@ -1,4 +1,7 @@
 //! Laying out a log object from the batches of a flush, without copying them.
+//!
+//! A batch may be given a head of its own: the first 16 bytes that lie in the object in place of the
+//! batch's. They are outside every checksum but the frame's.
 
 use std::collections::BTreeMap;
 
@@ -10,19 +13,36 @@ use super::{
 };
 use crate::fields::{put_beginning, put_object_id};
 
+/// The bytes at the start of a batch that its producer does not decide: base offset, length, leader
+/// epoch.
+pub type BatchHead = [u8; 16];
+
+/// Batches up to this length are copied next to each other: cheaper than one more part in the write.
+const COPIED_BYTES_MAX: usize = 512;
+
 /// The batches of a flush, in the order in which they arrived.
 #[derive(Debug)]
 pub struct LogObjectBuilder {
     id: ObjectId,
-    batches: Vec<(BatchFacts, Bytes)>,
+    batches: Vec<Given>,
     body_bytes: u64,
+}
+
+#[derive(Debug)]
+struct Given {
+    facts: BatchFacts,
+    head: Option<BatchHead>,
+    bytes: Bytes,
 }
 
 /// A log object, ready to be written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EncodedObject {
-    /// The object's bytes: the header with its index, then each batch as it was given.
+    /// The object's bytes: the header with its index, then the batches, with the heads they were
+    /// given. The first part is the header alone.
     pub parts: Vec<Bytes>,
+    /// The batches as they were given, without other heads, in the object's order.
+    pub bodies: Vec<Bytes>,
     /// What the commit says of each batch, in the order of the parts, with positions and lengths.
     pub facts: Vec<BatchFacts>,
     /// The bytes of all parts together.
@@ -39,8 +59,19 @@ impl LogObjectBuilder {
     /// Adds a batch: `bytes`, of which `facts` holds true save for its position and length, which
     /// are set when the object is finished.
     pub fn push(&mut self, facts: BatchFacts, bytes: Bytes) {
-        self.body_bytes += bytes.len() as u64;
-        self.batches.push((facts, bytes));
+        self.add(Given { facts, head: None, bytes });
+    }
+
+    /// Adds a batch that lies in the object with `head` in place of its first bytes; one that is
+    /// shorter than a head lies there as it is.
+    pub fn push_with_head(&mut self, facts: BatchFacts, head: BatchHead, bytes: Bytes) {
+        let head = (bytes.len() >= head.len()).then_some(head);
+        self.add(Given { facts, head, bytes });
+    }
+
+    fn add(&mut self, given: Given) {
+        self.body_bytes += given.bytes.len() as u64;
+        self.batches.push(given);
     }
 
     /// How many batches have been added.
@@ -77,30 +108,61 @@ impl LogObjectBuilder {
         header.put_u32_le(length);
         header.put_u32_le(0);
         let mut facts = Vec::with_capacity(self.batches.len());
-        for (batch, bytes) in &self.batches {
-            let batch = BatchFacts { position, length: bytes.len() as u32, ..*batch };
+        for given in &self.batches {
+            let length = given.bytes.len() as u32;
+            let batch = BatchFacts { position, length, ..given.facts };
             entry::put(&mut header, &batch);
             facts.push(batch);
             position += batch.length;
         }
         let crc = checksum(&header);
         header[CRC_AT..FIXED_HEADER_BYTES].copy_from_slice(&crc.to_le_bytes());
-        let mut parts = Vec::with_capacity(1 + self.batches.len());
-        parts.push(header.freeze());
-        parts.extend(self.batches.into_iter().map(|(_, bytes)| bytes));
-        EncodedObject { parts, facts, length }
+        let mut parts = vec![header.freeze()];
+        lay_out(&self.batches, &mut parts);
+        let bodies = self.batches.into_iter().map(|given| given.bytes).collect();
+        EncodedObject { parts, bodies, facts, length }
     }
 
     fn group(&mut self) {
         // Batches that come sorted, as a writer that sorts gives them, are grouped already.
-        if self.batches.is_sorted_by_key(|(facts, _)| facts.partition) {
+        if self.batches.is_sorted_by_key(|given| given.facts.partition) {
             return;
         }
         let mut first_arrival: BTreeMap<PartitionId, usize> = BTreeMap::new();
-        for (arrival, (facts, _)) in self.batches.iter().enumerate() {
-            first_arrival.entry(facts.partition).or_insert(arrival);
+        for (arrival, given) in self.batches.iter().enumerate() {
+            first_arrival.entry(given.facts.partition).or_insert(arrival);
         }
-        self.batches.sort_by_key(|(facts, _)| first_arrival.get(&facts.partition).copied());
+        self.batches.sort_by_key(|given| first_arrival.get(&given.facts.partition).copied());
+    }
+}
+
+impl Given {
+    /// The bytes that are copied rather than shared: all of a small batch, the head of another.
+    fn copied_bytes(&self) -> usize {
+        match self.bytes.len() {
+            small @ 0..=COPIED_BYTES_MAX => small,
+            _ => self.head.map_or(0, |head| head.len()),
+        }
+    }
+}
+
+/// The batches as parts: what is copied lies in one buffer, cut where shared bytes come between.
+fn lay_out(batches: &[Given], parts: &mut Vec<Bytes>) {
+    let mut open = BytesMut::with_capacity(batches.iter().map(Given::copied_bytes).sum());
+    for given in batches {
+        let head: &[u8] = given.head.as_ref().map_or(&[], |head| head);
+        open.put_slice(head);
+        let copied = given.copied_bytes();
+        open.put_slice(&given.bytes[head.len()..copied]);
+        if copied < given.bytes.len() {
+            if !open.is_empty() {
+                parts.push(open.split().freeze());
+            }
+            parts.push(given.bytes.slice(copied..));
+        }
+    }
+    if !open.is_empty() {
+        parts.push(open.freeze());
     }
 }
 

@@ -9,6 +9,10 @@ pub struct ReadCounters {
     pub hot_reads: AtomicU64,
     /// Bytes of those.
     pub hot_bytes: AtomicU64,
+    /// Ranges of files given to the socket.
+    pub lent_reads: AtomicU64,
+    /// Bytes of those.
+    pub lent_bytes: AtomicU64,
     /// Pieces answered by blocks read before.
     pub block_reads: AtomicU64,
     /// Bytes of those.
@@ -25,6 +29,11 @@ impl ReadCounters {
     pub(super) fn hot(&self, bytes: usize) {
         Self::add(&self.hot_reads, 1);
         Self::add(&self.hot_bytes, bytes as u64);
+    }
+
+    pub(super) fn lent(&self, bytes: usize) {
+        Self::add(&self.lent_reads, 1);
+        Self::add(&self.lent_bytes, bytes as u64);
     }
 
     pub(super) fn block(&self, bytes: usize) {

@@ -35,7 +35,8 @@ async fn setup(check: Option<BatchCheck>) -> Setup {
     let toxics = Toxics::new(1);
     let store = Arc::new(FaultyLogStore::new(Arc::new(files), toxics.clone()));
     let hot = Arc::new(HotCache::new(1 << 20));
-    let config = LogReaderConfig { blocks_bytes_max: 4 << 20, store_reads_max: 2 };
+    let config =
+        LogReaderConfig { blocks_bytes_max: 4 << 20, store_reads_max: 2, ..Default::default() };
     let reader = Arc::new(LogReader::new(Arc::clone(&hot), store, check, config));
     Setup { disk, toxics, hot, reader, objects }
 }

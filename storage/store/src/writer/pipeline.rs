@@ -11,6 +11,7 @@ use tidemill_storage_lane::{Action, BatchAnswer, CommitAnswer, FlushFailure, Lan
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+use super::heads::Heads;
 use super::object::FlyingObject;
 use super::sealed_files::SealedFiles;
 use super::{ObjectCommit, Submission, WriterCounters, WriterParts};
@@ -33,6 +34,7 @@ pub(crate) struct Pipeline {
     objects: BTreeMap<LaneSequence, FlyingObject>,
     under_way: FuturesUnordered<BoxFuture<'static, Ended>>,
     files: SealedFiles,
+    heads: Heads,
     sealed_up_to: LaneSequence,
     stopped: bool,
 }
@@ -49,6 +51,7 @@ impl Pipeline {
             objects: BTreeMap::new(),
             under_way: FuturesUnordered::new(),
             files: SealedFiles::default(),
+            heads: Heads::default(),
             sealed_up_to: LaneSequence(0),
             stopped: false,
         }
@@ -185,7 +188,9 @@ impl Pipeline {
 
     fn seal(&mut self, sequence: LaneSequence, submissions: usize) {
         let submissions = self.waiting.drain(..submissions).collect();
-        let object = FlyingObject::build(self.object_id(sequence), submissions);
+        let id = self.object_id(sequence);
+        let ends = self.parts.ends.as_ref();
+        let object = FlyingObject::build(id, submissions, &mut self.heads, ends);
         let counters = &self.parts.counters;
         WriterCounters::add(&counters.objects, 1);
         WriterCounters::add(&counters.object_bytes, u64::from(object.length));
@@ -230,6 +235,7 @@ impl Pipeline {
 
     fn answer(&mut self, sequence: LaneSequence, answers: &[BatchAnswer]) {
         if let Some(object) = self.objects.remove(&sequence) {
+            object.teach(&mut self.heads, answers);
             object.answer(answers);
         }
         let first_open =

@@ -1,0 +1,97 @@
+//! Extents that a socket takes from their file as they lie there.
+//!
+//! A batch may be sent as it lies in the file if its head there is the one it was committed with. The
+//! log writer gives every batch the head it expects it to get (`storage/store/src/writer/heads.rs`),
+//! and within an object the heads of a partition are consecutive. An extent has no refused batch
+//! inside, so one look at its first head judges all of them.
+//!
+//! Invariants:
+//! - What is lent consists of whole batches that were committed, with the offsets they were given.
+//! - Nothing here waits: what the system does not hold in memory is left to the reading path.
+//!
+//! Not here: checksums. What is lent is not looked at; the consumer checks it, as it does with every
+//! broker that sends from the page cache. What is read is checked (`log_bytes.rs`).
+
+use tidemill_base::twins::{self, Twin};
+use tidemill_base::{FileRange, LeaderEpoch, Offset};
+use tidemill_metadata_state::Extent;
+use tidemill_records::{BATCH_HEAD_BYTES, BATCH_HEADER_BYTES, BatchHeader, head16};
+use tidemill_storage_store::LogReader;
+
+/// Batches looked at to find where an answer begins or ends in an extent.
+const BATCHES_WALKED_MAX: usize = 256;
+
+/// What is wanted of an extent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted {
+    /// The first offset.
+    pub(crate) from: Offset,
+    /// The most bytes.
+    pub(crate) bytes_max: usize,
+    /// Whether the first batch comes whatever its size.
+    pub(crate) at_least_one: bool,
+}
+
+/// Batches lent.
+#[derive(Debug)]
+pub(crate) struct Lent {
+    pub(crate) range: FileRange,
+    /// Whether they are all that the extent has from the offset asked for on.
+    pub(crate) to_the_end: bool,
+}
+
+/// Whether a batch that lies in a file with `head` may be sent as it is: it was committed at
+/// `base_offset` in `leader_epoch`.
+fn is_right(head: &[u8; BATCH_HEAD_BYTES], base_offset: Offset, leader_epoch: LeaderEpoch) -> bool {
+    let length = i32::from_be_bytes([head[8], head[9], head[10], head[11]]);
+    *head == head16(base_offset, leader_epoch, length) || twins::is_on(Twin::HeadsBelieved)
+}
+
+/// The batches wanted of an extent, if they may be sent from their file. `None`: read them.
+pub(crate) fn lend(reader: &LogReader, extent: &Extent, wanted: Wanted) -> Option<Lent> {
+    let length = extent.length as usize;
+    let mut head = [0; BATCH_HEAD_BYTES];
+    if !reader.peek(extent.file, extent.position, &mut head)
+        || !is_right(&head, extent.base_offset, extent.leader_epoch)
+    {
+        return None;
+    }
+    let (from, to) = match wanted.from <= extent.base_offset && length <= wanted.bytes_max {
+        true => (0, length),
+        false => walk(reader, extent, wanted)?,
+    };
+    let range = reader.lend(extent.file, extent.position + from as u64, to - from)?;
+    Some(Lent { range, to_the_end: to == length })
+}
+
+/// Where in an extent the batches lie that are wanted.
+fn walk(reader: &LogReader, extent: &Extent, wanted: Wanted) -> Option<(usize, usize)> {
+    let length = extent.length as usize;
+    let (mut at, mut offset, mut from) = (0, extent.base_offset, None);
+    for _ in 0..BATCHES_WALKED_MAX {
+        if at == length {
+            break;
+        }
+        let header = header_at(reader, extent, at)?;
+        if header.base_offset != offset || header.leader_epoch != extent.leader_epoch.0 {
+            return None;
+        }
+        let next = at.checked_add(header.size_bytes()).filter(|next| *next <= length)?;
+        offset = offset.plus(header.offsets_taken());
+        if offset > wanted.from {
+            let begun = *from.get_or_insert(at);
+            let comes_anyway = wanted.at_least_one && begun == at;
+            if next - begun > wanted.bytes_max && !comes_anyway {
+                break;
+            }
+        }
+        at = next;
+    }
+    from.filter(|from| *from < at).map(|from| (from, at))
+}
+
+fn header_at(reader: &LogReader, extent: &Extent, at: usize) -> Option<BatchHeader> {
+    let mut bytes = [0; BATCH_HEADER_BYTES];
+    let is_there = reader.peek(extent.file, extent.position + at as u64, &mut bytes);
+    is_there.then(|| BatchHeader::parse(&bytes).ok())?
+}
