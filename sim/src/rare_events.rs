@@ -20,6 +20,10 @@ pub const REQUIRED: &[&str] = &[
     "topic recreated",
     "state saved",
     "log replayed",
+    "condemned commit",
+    "orphan of the present life collected",
+    "late fold of a deleted object refused",
+    "sent from a file",
 ];
 
 /// Counts by name. Clones share them.
@@ -38,7 +42,8 @@ impl RareEvents {
     pub fn take_from(&self, node: &Node) {
         let writer = &node.counters().writer;
         let raft = node.broker().metadata.metrics();
-        let counted: [(&'static str, &AtomicU64); 8] = [
+        let reads = &node.counters().reads;
+        let counted: [(&'static str, &AtomicU64); 9] = [
             ("flush skipped", &writer.skips),
             ("lane gap", &writer.gaps),
             ("lost answer asked again", &writer.ambiguous),
@@ -47,6 +52,7 @@ impl RareEvents {
             ("torn tail cut", &raft.torn_tails_cut),
             ("state saved", &raft.saves),
             ("log replayed", &raft.entries_replayed),
+            ("sent from a file", &reads.lent_reads),
         ];
         for (name, counter) in counted {
             self.add(name, counter.load(Ordering::Relaxed));

@@ -13,7 +13,8 @@ use crate::invariants::garbage_goes::{self, Garbage};
 use crate::invariants::{self, FinalLog, FinalPartition, bounds_hold};
 use crate::rare_events::RareEvents;
 use crate::workload::{
-    Clients, FLEETING_TOPIC, LASTING_TOPICS, admin, consumer, idempotent, plain, requests, zombie,
+    Clients, FLEETING_TOPIC, LASTING_TOPICS, admin, consumer, idempotent, orphans, plain, requests,
+    zombie,
 };
 use crate::world::chance::Chance;
 use crate::world::faults;
@@ -26,7 +27,8 @@ const FAULTS_MIN: u64 = 20;
 const WORK_MAX: Duration = Duration::from_secs(600);
 /// Simulated time within which the node heals once the faults are over.
 const HEAL_MAX: Duration = Duration::from_secs(60);
-/// Simulated time in which garbage must go: the grace, a save, and some rounds of housekeeping.
+/// Simulated time in which garbage must go: the pause between two searches for orphans, the patience
+/// with those of this life, the grace, a save, and some rounds of housekeeping.
 const GARBAGE_MAX: Duration = Duration::from_secs(90);
 /// The grace that lives are configured with.
 const GRACE_MS: i64 = 30_000;
@@ -153,12 +155,16 @@ async fn heal_and_check(clients: &Clients) -> Result<(), String> {
     clients.lives.start().await;
     let again = tokio::time::timeout(HEAL_MAX, read_all(clients)).await;
     check(clients, &again.map_err(|_| "the node does not serve after a restart".to_owned())??);
+    let orphans = orphans::leave(clients).await;
     tokio::time::sleep(GARBAGE_MAX).await;
     if let Some(life) = clients.lives.current() {
         let paths = clients.lives.disks.memory.paths();
         for left in garbage_goes::left_over(&life, &paths) {
             clients.history.violation(left);
         }
+    }
+    if let Some(left) = orphans {
+        orphans::must_be_gone(clients, &left).await;
     }
     Ok(())
 }

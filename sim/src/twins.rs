@@ -20,4 +20,6 @@ pub const CAUGHT: &[Twin] = &[
     Twin::TornTailAccepted,
     Twin::GraceIgnored,
     Twin::StaleSequenceAccepted,
+    Twin::OrphanNotCondemned,
+    Twin::HeadsBelieved,
 ];

@@ -1,5 +1,7 @@
-//! P8: garbage goes, and only garbage: no file goes before its grace is over, and at the end nothing
-//! is left that nobody reaches.
+//! P8: garbage goes, and only garbage: no file of the log and no side object goes before its grace is
+//! over, and at the end nothing is left that nobody reaches.
+//!
+//! Orphans of the life that is running at the end: [`crate::workload::orphans`].
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +23,7 @@ impl Garbage {
         let there: BTreeSet<FileId> = paths.iter().filter_map(|path| parse(path)).collect();
         let metadata = &life.node.broker().metadata;
         let (now, known) = metadata.with_state(|state| {
-            let files = state.files().filter(|file| file.id.is_append_file());
+            let files = state.files();
             let known: BTreeMap<_, _> =
                 files.map(|file| (file.id, file.freed.map(|freed| freed.at))).collect();
             (state.time(), known)
@@ -52,5 +54,8 @@ pub fn left_over(life: &Life, paths: &[String]) -> Vec<String> {
 }
 
 fn parse(path: &str) -> Option<FileId> {
-    file_name::parse_append_file(path.strip_prefix("log/")?)
+    match path.strip_prefix("log/") {
+        Some(name) => file_name::parse_append_file(name),
+        None => file_name::parse_side_object(path.strip_prefix("objects/")?),
+    }
 }
