@@ -24,7 +24,18 @@ pub const LARGE_QUARTERS: u32 = 3;
 #[derive(Debug)]
 pub struct Held {
     permit: OwnedSemaphorePermit,
-    _large: Option<OwnedSemaphorePermit>,
+    large: Option<OwnedSemaphorePermit>,
+}
+
+impl Held {
+    /// Holds what `other`, of the same budget, holds as well.
+    pub fn join(&mut self, other: Self) {
+        self.permit.merge(other.permit);
+        match (&mut self.large, other.large) {
+            (Some(mine), Some(others)) => mine.merge(others),
+            (mine, others) => *mine = mine.take().or(others),
+        }
+    }
 }
 
 impl Budget {
@@ -61,14 +72,14 @@ impl Budget {
     /// whole.
     pub async fn hold(&self, bytes: u32) -> Held {
         let permit = acquire(&self.bytes, bytes.min(self.total)).await;
-        Held { permit, _large: None }
+        Held { permit, large: None }
     }
 
     /// Holds `bytes` if that needs no waiting.
     #[must_use]
     pub fn try_hold(&self, bytes: u32) -> Option<Held> {
         let permit = Arc::clone(&self.bytes).try_acquire_many_owned(bytes.min(self.total)).ok()?;
-        Some(Held { permit, _large: None })
+        Some(Held { permit, large: None })
     }
 
     /// Like [`Budget::hold`], and meanwhile the budget [is contended](Budget::is_contended).
@@ -84,7 +95,7 @@ impl Budget {
         let _waiting = Waiting::begin(&self.waiting);
         let large = acquire(&self.large, bytes).await;
         let permit = acquire(&self.bytes, bytes).await;
-        Held { permit, _large: Some(large) }
+        Held { permit, large: Some(large) }
     }
 
     /// Holds all the memory of a large frame if that needs no waiting.
@@ -93,7 +104,7 @@ impl Budget {
         let bytes = bytes.min(large_total(self.total));
         let large = Arc::clone(&self.large).try_acquire_many_owned(bytes).ok()?;
         let held = self.try_hold(bytes)?;
-        Some(Held { _large: Some(large), ..held })
+        Some(Held { large: Some(large), ..held })
     }
 
     /// Whether frames that arrive wait for memory, so that those who hold it must not dawdle.

@@ -99,6 +99,11 @@ impl LogBytes {
         lending::lend(&self.reader, extent, wanted)
     }
 
+    /// Opens the file of an extent, so that it can be lent from.
+    pub(crate) async fn open(&self, extent: &Extent) -> Result<(), ReadError> {
+        Ok(self.reader.open(extent.file).await?)
+    }
+
     /// The bytes of an extent from wherever they are, checksums verified. `readable_up_to` bounds
     /// reading ahead: the end of what is committed in the file.
     ///

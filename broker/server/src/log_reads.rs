@@ -4,6 +4,10 @@
 //! memory, ranges of files that the socket takes from the page cache (`lending.rs`), or one buffer
 //! read from the store. Where they are not lent, nothing is copied but the 16 head bytes of each
 //! batch, which are written here: base offset and leader epoch are known only since the commit.
+//!
+//! What an answer holds in memory is a share of a budget until it is sent (P7). When that is used up,
+//! by readers who do not take what they asked for, batches are lent though they are in memory, and
+//! only what cannot be lent waits.
 
 use std::sync::Arc;
 
@@ -13,6 +17,7 @@ use tidemill_kafka::{ErrorCode, RecordParts};
 use tidemill_metadata_state::{Entry, Extent};
 use tidemill_records::{BATCH_HEAD_BYTES, Batch, head16};
 
+use crate::budget::{Budget, Held};
 use crate::lending::{Lent, Wanted};
 use crate::log_bytes::{LogBytes, ReadError};
 use crate::view::View;
@@ -40,6 +45,7 @@ impl NotRead {
 pub struct LogReads {
     view: Arc<View>,
     bytes: LogBytes,
+    answers: Budget,
 }
 
 /// What to read of a partition.
@@ -78,10 +84,17 @@ pub struct ReadBatches {
 }
 
 impl LogReads {
-    /// Reads what `view` knows, through `bytes`.
+    /// Reads what `view` knows, through `bytes`. What answers hold in memory until they are sent is
+    /// part of `answers`.
     #[must_use]
-    pub fn new(view: Arc<View>, bytes: LogBytes) -> Self {
-        Self { view, bytes }
+    pub fn new(view: Arc<View>, bytes: LogBytes, answers: Budget) -> Self {
+        Self { view, bytes, answers }
+    }
+
+    /// The memory of answers.
+    #[must_use]
+    pub fn answers(&self) -> &Budget {
+        &self.answers
     }
 
     /// Where bytes come from.
@@ -120,7 +133,7 @@ impl LogReads {
     /// Reads entries of one version of the projection.
     async fn read_version(&self, spec: ReadSpec) -> Result<ReadBatches, NotRead> {
         let (bounds, entries) = self.look_up(&spec).map_err(NotRead::Refused)?;
-        let mut reading = Reading { spec, records: RecordParts::new(), full: false };
+        let mut reading = Reading { spec, records: RecordParts::new(), held: None, full: false };
         for entry in entries {
             let read = match entry {
                 Entry::Extent(extent) => self.read_extent(&extent, &mut reading).await,
@@ -132,6 +145,9 @@ impl LogReads {
                 Err(_) if !reading.records.is_empty() => break,
                 Err(error) => return Err(NotRead::Bytes(error)),
             }
+        }
+        if let Some(held) = reading.held {
+            reading.records.keep(Arc::new(held));
         }
         Ok(ReadBatches { records: reading.records, bounds })
     }
@@ -156,19 +172,37 @@ impl LogReads {
     }
 
     async fn read_extent(&self, extent: &Extent, reading: &mut Reading) -> Result<(), ReadError> {
-        if let Some(pieces) = self.bytes.in_memory(extent) {
-            return reading.take_pieces(extent, pieces);
-        }
         if !reading.wants_more() {
             reading.full = true;
             return Ok(());
         }
-        if let Some(lent) = self.bytes.lend(extent, reading.wanted()) {
-            reading.take_lent(lent);
+        if let Some(pieces) = self.bytes.in_memory(extent)
+            && reading.try_hold(&self.answers, extent.length)
+        {
+            return reading.take_pieces(extent, pieces);
+        }
+        if self.lend(extent, reading) {
             return Ok(());
+        }
+        if !reading.try_hold(&self.answers, extent.length) {
+            // Who holds a share never waits for another: two such would wait for each other.
+            if !reading.wanted().at_least_one {
+                reading.full = true;
+                return Ok(());
+            }
+            self.bytes.open(extent).await?;
+            if self.lend(extent, reading) {
+                return Ok(());
+            }
+            reading.held = Some(self.answers.hold_contending(extent.length).await);
         }
         let pieces = self.bytes.read(extent, self.view.readable_up_to(extent.file)).await?;
         reading.take_pieces(extent, pieces)
+    }
+
+    fn lend(&self, extent: &Extent, reading: &mut Reading) -> bool {
+        let lent = self.bytes.lend(extent, reading.wanted());
+        lent.map(|lent| reading.take_lent(lent)).is_some()
     }
 
     async fn read_folded(
@@ -194,10 +228,22 @@ impl LogReads {
 struct Reading {
     spec: ReadSpec,
     records: RecordParts,
+    /// What the records in memory take of the memory of answers.
+    held: Option<Held>,
     full: bool,
 }
 
 impl Reading {
+    /// Takes a share of the memory of answers, if there is one to be had now.
+    fn try_hold(&mut self, answers: &Budget, bytes: u32) -> bool {
+        let Some(share) = answers.try_hold(bytes) else { return false };
+        match &mut self.held {
+            Some(held) => held.join(share),
+            none => *none = Some(share),
+        }
+        true
+    }
+
     fn missing_bytes(&self) -> usize {
         self.spec.bytes_max.saturating_sub(self.records.len()).max(1)
     }

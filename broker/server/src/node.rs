@@ -189,7 +189,7 @@ impl Node {
             cluster_id,
             clock: Arc::clone(&ports.clock),
             metadata,
-            reads: LogReads::new(Arc::clone(&view), bytes),
+            reads: LogReads::new(Arc::clone(&view), bytes, Budget::new(config.answer_memory_bytes)),
             view,
             lanes,
             groups,

@@ -51,7 +51,7 @@ pub use kstring::KString;
 pub use message::{Message, Request, Response};
 pub use parts::{Part, Parts};
 pub use reader::Reader;
-pub use record_parts::{RecordPart, RecordParts};
+pub use record_parts::{Kept, RecordPart, RecordParts};
 pub use uuid::Uuid;
 pub use writer::Writer;
 

@@ -7,6 +7,8 @@ use std::io::IoSlice;
 use bytes::{Buf, Bytes, BytesMut};
 use tidemill_base::FileRange;
 
+use crate::record_parts::Kept;
+
 /// A piece of a frame.
 #[derive(Clone, Debug)]
 pub enum Part {
@@ -39,6 +41,8 @@ pub struct Parts {
     /// The first part that is not yet taken.
     next: usize,
     remaining: usize,
+    /// Gone with the frame.
+    kept: Vec<Kept>,
 }
 
 impl Parts {
@@ -46,6 +50,11 @@ impl Parts {
     #[must_use]
     pub fn new(parts: Vec<Bytes>) -> Self {
         parts.into_iter().map(Part::Shared).collect()
+    }
+
+    /// Keeps `kept` until the frame is gone.
+    pub(crate) fn keep(&mut self, kept: Vec<Kept>) {
+        self.kept = kept;
     }
 
     /// How many bytes are still to be sent.
@@ -58,15 +67,6 @@ impl Parts {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.remaining == 0
-    }
-
-    /// How many of the bytes still to be sent are held in memory.
-    #[must_use]
-    pub fn bytes_in_memory(&self) -> usize {
-        self.left()
-            .iter()
-            .map(|part| if let Part::Shared(bytes) = part { bytes.len() } else { 0 })
-            .sum()
     }
 
     /// The parts still to be sent.
@@ -106,7 +106,7 @@ impl FromIterator<Part> for Parts {
     fn from_iter<I: IntoIterator<Item = Part>>(parts: I) -> Self {
         let parts: Vec<Part> = parts.into_iter().filter(|part| part.len() > 0).collect();
         let remaining = parts.iter().map(Part::len).sum();
-        Self { parts, next: 0, remaining }
+        Self { parts, next: 0, remaining, kept: Vec::new() }
     }
 }
 

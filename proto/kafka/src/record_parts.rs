@@ -4,12 +4,18 @@
 //! leader epoch) differ from what was stored. So a fetch response lists, per batch, a head by value
 //! and a body by reference, and nothing of the body is copied on its way to the socket.
 
+use std::any::Any;
+use std::sync::Arc;
+
 use bytes::{Bytes, BytesMut};
 use tidemill_base::FileRange;
 
 /// How many bytes of a batch are written by the broker when it serves the batch: base offset (8),
 /// length (4) and partition leader epoch (4).
 pub const BATCH_HEAD_BYTES: usize = 16;
+
+/// Something that lives as long as the bytes it stands for are in memory: a share of a budget.
+pub type Kept = Arc<dyn Any + Send + Sync>;
 
 /// A piece of record bytes.
 #[derive(Clone, Debug)]
@@ -27,19 +33,20 @@ pub enum RecordPart {
 pub struct RecordParts {
     parts: Vec<RecordPart>,
     len: usize,
+    kept: Option<Kept>,
 }
 
 impl RecordParts {
     /// No bytes. Does not allocate.
     #[must_use]
     pub const fn new() -> Self {
-        Self { parts: Vec::new(), len: 0 }
+        Self { parts: Vec::new(), len: 0, kept: None }
     }
 
     /// No bytes, with room for `batches` pushes of [`RecordParts::push_batch`].
     #[must_use]
     pub fn with_batches(batches: usize) -> Self {
-        Self { parts: Vec::with_capacity(2 * batches), len: 0 }
+        Self { parts: Vec::with_capacity(2 * batches), len: 0, kept: None }
     }
 
     /// Adds shared bytes.
@@ -59,6 +66,16 @@ impl RecordParts {
     pub fn push_lent(&mut self, range: FileRange) {
         self.len += range.len();
         self.parts.push(RecordPart::Lent(range));
+    }
+
+    /// Keeps `kept` until these bytes, or the frame they are written into, are gone.
+    pub fn keep(&mut self, kept: Kept) {
+        self.kept = Some(kept);
+    }
+
+    /// What is kept with the bytes.
+    pub(crate) fn kept(&self) -> Option<&Kept> {
+        self.kept.as_ref()
     }
 
     /// The length of all pieces in bytes.

@@ -12,7 +12,7 @@ use tidemill_base::FileRange;
 use crate::encode_error::EncodeError;
 use crate::parts::{Part, Parts};
 use crate::reader::STRING_BYTES_MAX;
-use crate::record_parts::{RecordPart, RecordParts};
+use crate::record_parts::{Kept, RecordPart, RecordParts};
 
 /// Shared record bytes up to this length are copied: cheaper than one more part in the write.
 pub const COPIED_BYTES_MAX: usize = 256;
@@ -33,6 +33,7 @@ pub struct Writer {
     /// The bytes in `first` and `parts`.
     closed_bytes: usize,
     tagged_depth: u32,
+    kept: Vec<Kept>,
     error: Option<EncodeError>,
 }
 
@@ -48,7 +49,15 @@ impl Writer {
     pub fn new() -> Self {
         let mut open = BytesMut::with_capacity(CAPACITY_BYTES);
         open.put_bytes(0, LENGTH_BYTES);
-        Self { first: None, parts: Vec::new(), open, closed_bytes: 0, tagged_depth: 0, error: None }
+        Self {
+            first: None,
+            parts: Vec::new(),
+            open,
+            closed_bytes: 0,
+            tagged_depth: 0,
+            kept: Vec::new(),
+            error: None,
+        }
     }
 
     /// How many bytes the frame has so far, its length not counted.
@@ -77,12 +86,16 @@ impl Writer {
         }
         let Some(mut first) = self.first.take() else {
             self.open[..LENGTH_BYTES].copy_from_slice(&frame_length.to_be_bytes());
-            return Ok(Parts::new(vec![self.open.freeze()]));
+            let mut parts = Parts::new(vec![self.open.freeze()]);
+            parts.keep(self.kept);
+            return Ok(parts);
         };
         first[..LENGTH_BYTES].copy_from_slice(&frame_length.to_be_bytes());
         self.parts[0] = first.freeze().into();
         self.parts.push(self.open.freeze().into());
-        Ok(self.parts.into_iter().collect())
+        let mut parts: Parts = self.parts.into_iter().collect();
+        parts.keep(self.kept);
+        Ok(parts)
     }
 
     /// What has been written, without a length in front: a message inside another one's bytes.
@@ -171,6 +184,7 @@ impl Writer {
     }
 
     pub(crate) fn records(&mut self, records: &RecordParts) {
+        self.kept.extend(records.kept().cloned());
         for part in records.iter() {
             match part {
                 RecordPart::Head(head) => self.open.put_slice(head),

@@ -204,6 +204,12 @@ impl LogStore for FileLogStore {
         Box::pin(self.shared.open_files.read(&self.shared.disk, file, position, length))
     }
 
+    fn open(&self, file: FileId) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(
+            async move { self.shared.open_files.get(file, &self.shared.disk).await.map(|_| ()) },
+        )
+    }
+
     fn peek(&self, file: FileId, position: u64, buffer: &mut [u8]) -> bool {
         self.shared.open_files.peek(file, position, buffer)
     }

@@ -158,6 +158,14 @@ impl LogReader {
         Ok(vec![bytes])
     }
 
+    /// Opens a file, so that it can be lent from.
+    ///
+    /// # Errors
+    /// The store's.
+    pub async fn open(&self, file: FileId) -> Result<(), StoreError> {
+        self.store.open(file).await
+    }
+
     /// Fills `buffer` from `position` of a file on if that takes no waiting, and says whether it did.
     /// Unchecked: the caller judges what it finds.
     #[must_use]

@@ -50,7 +50,11 @@ impl OpenFiles {
     }
 
     /// The open file, opened if it was not.
-    async fn get(&self, file: FileId, disk: &SharedDisk) -> Result<Arc<dyn ReadFile>, StoreError> {
+    pub(crate) async fn get(
+        &self,
+        file: FileId,
+        disk: &SharedDisk,
+    ) -> Result<Arc<dyn ReadFile>, StoreError> {
         if let Some(opened) = self.find(file) {
             return Ok(opened);
         }

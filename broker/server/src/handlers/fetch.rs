@@ -130,6 +130,8 @@ impl Fetching<'_> {
             }
             let waiting_for = self.partitions();
             let missing = self.limits.bytes_min - pass.bytes as u64;
+            // What was read is read again then; a fetch that waits holds no memory.
+            drop(pass);
             let mut wait = self.broker.view.wait(waiting_for, missing);
             // What was appended between the pass and the registration is not announced again.
             if self.available_bytes() >= self.limits.bytes_min {

@@ -35,6 +35,9 @@ pub struct NodeConfig {
     pub hot_cache_bytes: u64,
     /// Bytes of older records, read from the store, kept in memory. Default 64 MiB.
     pub catch_up_read_bytes: u64,
+    /// Bytes of records that answers may hold in memory until they are sent; what is sent straight
+    /// from a file holds none. Default 32 MiB.
+    pub answer_memory_bytes: u32,
     /// The least that is sent straight from a file. Default 4 KiB.
     pub lent_bytes_min: usize,
     /// Lanes of flushes. Default 1.
@@ -75,6 +78,7 @@ impl Default for NodeConfig {
             request_memory_bytes: 128 << 20,
             hot_cache_bytes: 192 << 20,
             catch_up_read_bytes: 64 << 20,
+            answer_memory_bytes: 32 << 20,
             lent_bytes_min: 4096,
             lanes: 1,
             lane_limits: LaneLimits::local_disk(),

@@ -128,3 +128,22 @@ async fn answers_end_between_batches_where_the_limit_falls_inside_an_extent() {
         assert_eq!(offsets, wanted, "within {limit} bytes");
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn answers_that_nobody_takes_hold_a_bounded_memory_and_others_are_served() {
+    let disks = disks();
+    let mut client = Client::start(&disks).await;
+    client.create("t", 1).await;
+    let id = producer_id(&mut client).await;
+    let sent: Vec<Bytes> = (0..10).map(|n| idempotent(id, n * 5, 5)).collect();
+    produce_together(&mut client, sent).await;
+    let answers = client.node.broker().reads.answers().clone();
+    let untaken = client.answer_to_fetch("t", 0).await;
+    let held = answers.held();
+    assert!(held as usize > untaken.len() / 2, "{held} of {}", untaken.len());
+    let all = answers.hold(answers.total() - held).await;
+    let (bytes, _) = client.fetch("t", 0, 0).await;
+    assert_eq!(batches(&bytes).count(), 10, "lent though it is in memory");
+    drop(untaken);
+    assert_eq!(answers.held(), all.bytes() as u32);
+}
