@@ -1,11 +1,12 @@
-//! Deleting files and objects that the metadata gave up, and finding those it never knew.
+//! Deleting files and objects that the metadata gave up, and listing all, so that those are found which
+//! it never knew.
 //!
 //! Invariants:
 //! - Only what the caller names is deleted. The metadata names a file when nothing reaches it and its
 //!   grace is over.
 //! - What is reported as deleted is gone from the store; its caches were dropped before.
 //!
-//! Not here: grace, floors and what is reachable (`metadata/state`).
+//! Not here: grace, floors, what is reachable and what is an orphan (`metadata/state`).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,10 +17,6 @@ use tidemill_base::{FileId, LaneId};
 use crate::log_reader::LogReader;
 use crate::log_store::{SharedLogStore, StoreError, StoredFile};
 use crate::objects::SharedObjects;
-
-mod orphans;
-
-pub use orphans::{Floor, find_orphans};
 
 /// Deletions under way at once.
 const DELETES_MAX: usize = 4;
@@ -63,7 +60,8 @@ impl GarbageCollector {
         gone
     }
 
-    /// Everything in the store, log files and side objects, sorted.
+    /// Everything in the store, log files and side objects, sorted. An abandoned write may land after
+    /// any listing, so that orphans are looked for again and again.
     ///
     /// # Errors
     /// Those of the listings.
@@ -72,25 +70,6 @@ impl GarbageCollector {
         stored.extend(self.objects.list().await?);
         stored.sort_unstable();
         Ok(stored)
-    }
-
-    /// What lies in the store, was condemned, and is not known to the metadata. Listed anew each time,
-    /// because an abandoned write may land late. Both answers must come from one version of the
-    /// metadata that is not older than the listing's beginning, so `facts` is called after it.
-    ///
-    /// # Errors
-    /// Those of the listings.
-    pub async fn orphans<K, F>(
-        &self,
-        facts: impl FnOnce() -> (K, F),
-    ) -> Result<Vec<StoredFile>, StoreError>
-    where
-        K: Fn(&FileId) -> bool,
-        F: Fn(&FileId) -> Floor,
-    {
-        let stored = self.list().await?;
-        let (is_known, floor_of) = facts();
-        Ok(find_orphans(&stored, is_known, floor_of))
     }
 
     async fn delete_one(&self, file: FileId) -> Option<FileId> {

@@ -17,7 +17,7 @@ pub mod twin;
 pub mod writer;
 
 pub use file_log_store::{FileLogConfig, FileLogStore};
-pub use garbage::{Floor, GarbageCollector, GarbageCounters};
+pub use garbage::{GarbageCollector, GarbageCounters};
 pub use hot_cache::{HotCache, HotPart};
 pub use log_reader::{BatchCheck, LogReader, LogReaderConfig, ReadCounters, ReadRequest};
 pub use log_store::{LogStore, Shape, SharedLogStore, StoreError, StoredFile};

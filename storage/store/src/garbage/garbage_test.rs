@@ -47,9 +47,7 @@ async fn files_and_objects_are_deleted_and_forgotten_and_failures_are_kept() {
     let error = collector.reader.read(request).await.unwrap_err();
     assert_eq!(error.kind, ErrorKind::NotFound);
 
-    let orphans = collector
-        .orphans(|| (|file: &FileId| *file == kept, |_: &FileId| Floor::All))
-        .await
-        .unwrap();
-    assert_eq!(orphans.iter().map(|stored| stored.file).collect::<Vec<_>>(), [locations[2].file]);
+    let left: Vec<FileId> =
+        collector.list().await.unwrap().iter().map(|stored| stored.file).collect();
+    assert_eq!(left, [kept, locations[2].file]);
 }
