@@ -40,6 +40,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// On a forgetful disk producers and consumers are stuck, and that is not what is waited for.
 const FORGETFUL_PATIENCE: Duration = Duration::from_secs(2);
 const FORGOTTEN_FRAMES: usize = 20;
+/// So long the server may take to tell the torn tail of a log file.
+const LOG_TAIL_PATIENCE: Duration = Duration::from_secs(10);
 /// The number of a round that waits for nothing, kills no start and tears nothing.
 const ROUND_OF_ANY_TIME: u64 = 5;
 
@@ -229,14 +231,19 @@ impl Siege {
         Ok(torn.into_iter().flatten().collect())
     }
 
-    /// A torn tail of the metadata log must be told with the name of its file. A log file is never
-    /// read to its end, so its tail is not looked at.
+    /// A torn tail must be told with the name of its file: one of the metadata log before the server
+    /// is ready, one of a log file soon after, for those are looked at in the background.
     fn check_said(&self, server: &Server, torn: &[String]) {
-        let said = server.said();
-        for file in torn.iter().filter(|file| file.ends_with(".raft")) {
-            let is_told =
-                said.lines().any(|line| line.contains("torn tail") && line.contains(file));
-            if !is_told {
+        let is_told = |file: &String| {
+            server.said().lines().any(|line| line.contains("torn tail") && line.contains(file))
+        };
+        let begun = Instant::now();
+        for file in torn {
+            let patience = if file.ends_with(".log") { LOG_TAIL_PATIENCE } else { Duration::ZERO };
+            while !is_told(file) && begun.elapsed() < patience {
+                thread::sleep(Duration::from_millis(20));
+            }
+            if !is_told(file) {
                 self.ledger.other(format_args!("the server does not tell the torn tail of {file}"));
             }
         }
