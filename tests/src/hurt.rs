@@ -7,6 +7,8 @@
 
 mod attack;
 mod batches;
+mod begun_frames;
+mod compressed;
 mod crowds;
 mod drain;
 mod frames;
@@ -87,8 +89,10 @@ fn run_parts(args: &Args, program: &Path, folder: &Path, report: &mut Report) ->
         }
         if wants(Part::Batches) {
             batches::run(&mut attacked, report)?;
+            compressed::run(&mut attacked, report)?;
         }
         if wants(Part::Crowds) {
+            begun_frames::run(&mut attacked, report)?;
             crowds::run(&mut attacked, report)?;
         }
         attacked.finish(report);

@@ -18,6 +18,7 @@ use crate::log_reads::LogReads;
 use crate::node::NodeConfig;
 use crate::producer_ids::ProducerIds;
 use crate::random_ids::RandomIds;
+use crate::record_checks::RecordChecks;
 use crate::request_metrics::RequestMetrics;
 use crate::view::View;
 
@@ -57,6 +58,7 @@ pub struct Broker {
     /// Who may do what.
     pub authorizer: Arc<dyn Authorizer>,
     pub(crate) decompressors: Mutex<Vec<Decompressor>>,
+    pub(crate) record_checks: RecordChecks,
     pub(crate) space_low: AtomicBool,
 }
 

@@ -19,6 +19,7 @@ use tokio::time::Instant;
 use crate::authorization::Principal;
 use crate::broker::Broker;
 use crate::handlers;
+use crate::handlers::produce::Call;
 use crate::service::{Dispatched, Service, ServiceConnection};
 
 /// The number of ApiVersions, which is answered in any version.
@@ -165,21 +166,15 @@ impl KafkaConnection {
             Ok(request) => request,
             Err(error) => return self.malformed(&error.to_string()),
         };
-        let (correlation_id, version) = (header.correlation_id, header.api_version);
-        let context = self.context(header);
-        let broker = Arc::clone(&self.broker);
-        let admitted = handlers::produce::admit(&broker, &context, self.lane, request, frame_bytes);
-        if admitted.wants_no_answer() {
-            return Dispatched::Silent(Box::pin(async move {
-                admitted.answer().await;
-                broker.request_metrics.answered(ApiKey::Produce, since);
-            }));
-        }
-        Dispatched::Later(Box::pin(async move {
-            let response = admitted.answer().await;
-            broker.request_metrics.answered(ApiKey::Produce, since);
-            encoded(correlation_id, &response, version)
-        }))
+        let call = Call {
+            broker: Arc::clone(&self.broker),
+            context: self.context(header),
+            lane: self.lane,
+            frame_bytes,
+            correlation_id: header.correlation_id,
+            since,
+        };
+        call.dispatch(request)
     }
 
     /// Decodes now, and handles when the answer is awaited.
@@ -219,7 +214,7 @@ impl KafkaConnection {
 
 /// A response that has no form in the request's version would be a mistake of a handler; the client
 /// is left without an answer rather than with a wrong one.
-fn encoded<R: Response>(correlation_id: i32, response: &R, version: i16) -> Parts {
+pub(crate) fn encoded<R: Response>(correlation_id: i32, response: &R, version: i16) -> Parts {
     encode_response(correlation_id, response, version).unwrap_or_else(|error| {
         tracing::error!(%error, api = R::API.name(), version, "response cannot be encoded");
         Parts::default()

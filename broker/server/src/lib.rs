@@ -22,6 +22,7 @@ pub mod log_reads;
 pub mod node;
 pub mod producer_ids;
 pub mod random_ids;
+mod record_checks;
 pub mod refusals;
 pub mod request_metrics;
 pub mod service;

@@ -16,8 +16,9 @@ pub trait Service: Send + Sync + 'static {
 
 /// Answers the frames of one connection.
 pub trait ServiceConnection: Send + Sync {
-    /// Takes one frame, without its length. Produce requests are admitted before this returns, so
-    /// that those of one connection keep their order; other work starts when the answer is awaited.
+    /// Takes one frame, without its length. Produce requests are admitted before this returns, or
+    /// before [`Dispatched::Pending`] ends, so that those of one connection keep their order; other
+    /// work starts when the answer is awaited.
     fn dispatch(&mut self, frame: Bytes) -> Dispatched;
 }
 
@@ -27,6 +28,9 @@ pub enum Dispatched {
     Ready(Parts),
     /// The answer will come; until it is at the head of the connection's answers it is not polled.
     Later(BoxFuture<'static, Parts>),
+    /// What becomes of it takes a while. Until that is known no other frame of the connection may be
+    /// dispatched.
+    Pending(BoxFuture<'static, Dispatched>),
     /// There is no answer on the wire (acks=0), but the frame's memory is held until this ends.
     Silent(BoxFuture<'static, ()>),
     /// The connection cannot go on.

@@ -67,7 +67,8 @@ impl Gateway {
         let answer: BoxFuture<'static, Result<Bytes, Lost>> = match dispatched {
             Dispatched::Ready(parts) => Box::pin(async move { Ok(parts.to_bytes()) }),
             Dispatched::Later(parts) => Box::pin(async move { Ok(parts.await.to_bytes()) }),
-            Dispatched::Silent(_) | Dispatched::Close(_) => {
+            // Workloads send nothing that takes a while to judge.
+            Dispatched::Pending(_) | Dispatched::Silent(_) | Dispatched::Close(_) => {
                 self.connection = None;
                 return Err(Lost);
             }

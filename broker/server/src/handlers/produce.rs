@@ -1,5 +1,6 @@
 //! Produce: admission at once, the answer when every batch is decided.
 
+mod call;
 mod kept;
 
 use std::collections::BTreeMap;
@@ -7,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tidemill_base::{BatchOutcome, PartitionId, TimestampMs};
-use tidemill_broker_logic::admission::{self, TopicPolicy, Unpacking};
+use tidemill_broker_logic::admission::{self, Refused, TopicPolicy, Unpacking};
 use tidemill_kafka::messages::produce::{
     PartitionProduceData, PartitionProduceResponse, ProduceRequest, ProduceResponse,
     TopicProduceData, TopicProduceResponse,
@@ -19,6 +20,7 @@ use tidemill_storage_lane::{BatchAnswer, FlushFailure, LaneClosed};
 use tidemill_storage_store::AdmittedBatch;
 use tokio::sync::oneshot;
 
+pub(crate) use self::call::Call;
 use self::kept::Slices;
 use crate::authorization::{Operation, Resource};
 use crate::broker::Broker;
@@ -109,15 +111,30 @@ impl Admitted {
     }
 }
 
-/// Checks every batch and puts those that are admitted into the lane, as one submission. The records
-/// are slices of a frame of `frame_bytes`.
-pub(crate) fn admit(
+/// A produce request whose batches are judged.
+struct Checked {
+    admitted: Admitted,
+    batches: Vec<AdmittedBatch>,
+}
+
+impl Checked {
+    /// Puts the admitted batches into the lane, as one submission. They are slices of a frame of
+    /// `frame_bytes`.
+    fn submit(self, broker: &Broker, lane: usize, frame_bytes: usize) -> Admitted {
+        let Self { mut admitted, mut batches } = self;
+        admitted.copy_what_keeps_too_much(frame_bytes, &mut batches);
+        submit(broker, lane, &mut admitted, batches);
+        admitted
+    }
+}
+
+/// Checks every batch. `None`: more would have to be decompressed than is allowed here.
+fn check(
     broker: &Broker,
     context: &Context,
-    lane: usize,
-    request: ProduceRequest,
-    frame_bytes: usize,
-) -> Admitted {
+    request: &ProduceRequest,
+    unpacking: &mut Unpacking<'_>,
+) -> Option<Checked> {
     let timeout_ms = request.timeout_ms.clamp(1, TIMEOUT_MS_MAX);
     let mut admitted = Admitted {
         response: ProduceResponse::default(),
@@ -126,21 +143,21 @@ pub(crate) fn admit(
         places: Vec::new(),
         answers: None,
     };
-    let refusal = refusal_of_all(broker, context, &request);
+    let refusal = refusal_of_all(broker, context, request);
     let now = broker.clock.now();
     let mut batches = Vec::new();
-    for topic in request.topic_data {
+    for topic in &request.topic_data {
         let targets = match refusal {
-            None => resolve(broker, context, &topic),
+            None => resolve(broker, context, topic),
             Some(code) => topic.partition_data.iter().map(|_| Err(code)).collect(),
         };
         let mut response = TopicProduceResponse {
-            name: topic.name,
+            name: topic.name.clone(),
             topic_id: topic.topic_id,
             partition_responses: Vec::with_capacity(topic.partition_data.len()),
         };
-        for (data, target) in topic.partition_data.into_iter().zip(targets) {
-            let (answer, batch) = admit_partition(broker, data, target, now);
+        for (data, target) in topic.partition_data.iter().zip(targets) {
+            let (answer, batch) = admit_partition(data, target, now, unpacking)?;
             if let Some((batch, append_time_ms)) = batch {
                 let topic = admitted.response.responses.len();
                 let partition = response.partition_responses.len();
@@ -151,9 +168,7 @@ pub(crate) fn admit(
         }
         admitted.response.responses.push(response);
     }
-    admitted.copy_what_keeps_too_much(frame_bytes, &mut batches);
-    submit(broker, lane, &mut admitted, batches);
-    admitted
+    Some(Checked { admitted, batches })
 }
 
 fn refusal_of_all(
@@ -225,11 +240,11 @@ fn policy(config: &TopicConfig) -> TopicPolicy {
 type Passed = (AdmittedBatch, i64);
 
 fn admit_partition(
-    broker: &Broker,
-    data: PartitionProduceData,
+    data: &PartitionProduceData,
     target: Result<Target, ErrorCode>,
     now: TimestampMs,
-) -> (PartitionProduceResponse, Option<Passed>) {
+    unpacking: &mut Unpacking<'_>,
+) -> Option<(PartitionProduceResponse, Option<Passed>)> {
     let mut answer =
         PartitionProduceResponse { index: data.index, ..PartitionProduceResponse::default() };
     let target = match target {
@@ -237,24 +252,23 @@ fn admit_partition(
         Err(code) => {
             answer.error_code = code;
             answer.base_offset = -1;
-            return (answer, None);
+            return Some((answer, None));
         }
     };
-    let records: Bytes = data.records.unwrap_or_default();
-    let admitted = broker.with_decompressor(|decompressor| {
-        let mut unpacking = Unpacking::unlimited(decompressor);
-        admission::admit(target.partition, &records, &target.policy, now, &mut unpacking)
-    });
+    let nothing = Bytes::new();
+    let records = data.records.as_ref().unwrap_or(&nothing);
+    let admitted = admission::admit(target.partition, records, &target.policy, now, unpacking);
     match admitted {
         Ok((facts, bytes)) => {
             let append_time_ms = if target.policy.log_append_time { now.0 } else { NOT_STAMPED };
-            (answer, Some((AdmittedBatch { facts, bytes }, append_time_ms)))
+            Some((answer, Some((AdmittedBatch { facts, bytes }, append_time_ms))))
         }
+        Err(Refused::NotHere) => None,
         Err(refused) => {
             answer.error_code = refused.code();
             answer.base_offset = -1;
             answer.error_message = Some(KString::from(refused.to_string()));
-            (answer, None)
+            Some((answer, None))
         }
     }
 }

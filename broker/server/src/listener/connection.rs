@@ -31,6 +31,12 @@ struct Due {
     held: Option<Held>,
 }
 
+/// A request whose fate is not known yet: nothing else is taken in before it is.
+struct Pending {
+    dispatched: BoxFuture<'static, Dispatched>,
+    held: Held,
+}
+
 enum Answer {
     Now(Parts),
     Later(BoxFuture<'static, Parts>),
@@ -68,6 +74,7 @@ struct Connection {
     service: Box<dyn ServiceConnection>,
     frames: Frames,
     parked: Option<Parked>,
+    pending: Option<Pending>,
     /// Memory held for the next frame: mostly for a large one that still arrives.
     arriving: Option<Held>,
     /// Memory held for what has come of a frame that is not large.
@@ -102,6 +109,7 @@ pub(super) async fn run(stream: TcpStream, peer: SocketAddr, shared: Arc<Shared>
         service: shared.service.connect(peer),
         frames: Frames::new(shared.limits.request_bytes_max),
         parked: None,
+        pending: None,
         arriving: None,
         partial: None,
         frame_begun: None,
@@ -148,6 +156,7 @@ impl Connection {
                 ready = self.stream.writable(), if !self.outbox.is_empty() => ready?,
                 answer = head(&mut self.due), if self.outbox.is_empty() => self.pop_due(answer),
                 held = granted(&mut self.parked) => self.unpark(held),
+                dispatched = decided(&mut self.pending) => self.unpend(dispatched)?,
                 ready = self.stream.readable(), if may_read => {
                     ready?;
                     self.read()?;
@@ -248,11 +257,16 @@ impl Connection {
     }
 
     fn may_take(&self) -> bool {
-        self.parked.is_none() && self.due.len() < self.shared.limits.requests_in_flight_max
+        self.parked.is_none()
+            && self.pending.is_none()
+            && self.due.len() < self.shared.limits.requests_in_flight_max
     }
 
     fn is_done(&self) -> bool {
-        self.parked.is_none() && self.due.is_empty() && self.outbox.is_empty()
+        self.parked.is_none()
+            && self.pending.is_none()
+            && self.due.is_empty()
+            && self.outbox.is_empty()
     }
 
     /// Dispatches the whole frames that have come. One whose memory is not to be had now stays where it
@@ -347,7 +361,23 @@ impl Connection {
     }
 
     fn dispatch(&mut self, frame: Bytes, held: Held) -> Result<(), End> {
-        let answer = match self.service.dispatch(frame) {
+        let dispatched = self.service.dispatch(frame);
+        self.place(dispatched, held)
+    }
+
+    fn unpend(&mut self, dispatched: Dispatched) -> Result<(), End> {
+        match self.pending.take() {
+            Some(pending) => self.place(dispatched, pending.held),
+            None => Ok(()),
+        }
+    }
+
+    fn place(&mut self, dispatched: Dispatched, held: Held) -> Result<(), End> {
+        let answer = match dispatched {
+            Dispatched::Pending(dispatched) => {
+                self.pending = Some(Pending { dispatched, held });
+                return Ok(());
+            }
             Dispatched::Ready(answer) => Answer::Now(answer),
             Dispatched::Later(answer) => Answer::Later(answer),
             Dispatched::Silent(end) => Answer::Silent(end),
@@ -408,6 +438,14 @@ fn clamped(bytes: usize) -> u32 {
 fn head(due: &mut VecDeque<Due>) -> impl Future<Output = Option<Parts>> {
     std::future::poll_fn(|context| match due.front_mut() {
         Some(head) => head.answer.poll(context),
+        None => Poll::Pending,
+    })
+}
+
+/// Waits until the fate of the request is known; for ever if there is none.
+fn decided(pending: &mut Option<Pending>) -> impl Future<Output = Dispatched> {
+    std::future::poll_fn(|context| match pending {
+        Some(pending) => pending.dispatched.as_mut().poll(context),
         None => Poll::Pending,
     })
 }

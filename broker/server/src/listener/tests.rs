@@ -13,10 +13,12 @@ use tokio::sync::oneshot;
 use super::*;
 use crate::service::{Dispatched, ServiceConnection};
 
-/// Answers each frame with itself. A frame that starts with `w` is answered only when told.
+/// Answers each frame with itself. A frame that starts with `w` is answered only when told, and what
+/// becomes of one that starts with `p` is known only when told.
 #[derive(Clone, Default)]
 struct Echo {
     held_back: Arc<Mutex<Vec<oneshot::Sender<()>>>>,
+    dispatched: Arc<Mutex<Vec<u8>>>,
 }
 
 impl Service for Echo {
@@ -32,7 +34,18 @@ fn framed(bytes: &[u8]) -> Parts {
 
 impl ServiceConnection for Echo {
     fn dispatch(&mut self, frame: Bytes) -> Dispatched {
+        self.dispatched.lock().unwrap().extend(frame.first());
         match frame.first() {
+            Some(b'p') => {
+                let (tell, told) = oneshot::channel();
+                self.held_back.lock().unwrap().push(tell);
+                Dispatched::Pending(Box::pin(async move {
+                    match told.await {
+                        Ok(()) => Dispatched::Ready(framed(&frame)),
+                        Err(_) => Dispatched::Close("untold".to_owned()),
+                    }
+                }))
+            }
             Some(b'w') => {
                 let (tell, told) = oneshot::channel();
                 self.held_back.lock().unwrap().push(tell);
@@ -121,6 +134,53 @@ async fn answers_keep_the_order_of_their_requests() {
     for expected in [&b"wait"[..], b"b", b""] {
         assert_eq!(receive(&mut stream).await, expected);
     }
+}
+
+#[tokio::test]
+async fn nothing_is_dispatched_before_the_fate_of_the_request_before_is_known() {
+    let running = start(ListenerLimits::default(), 1 << 20);
+    let mut stream = TcpStream::connect(running.address).await.unwrap();
+    for frame in [&b"wait"[..], b"pending", b"b", b"pending too", b"c"] {
+        send(&mut stream, frame).await;
+    }
+    let tell = async |dispatched: &[u8]| {
+        // Others are served meanwhile.
+        assert_eq!(exchange(running.address, b"other").await, b"other");
+        let mut seen = running.echo.dispatched.lock().unwrap().clone();
+        seen.retain(|first| *first != b'o');
+        assert_eq!(seen, dispatched);
+        let tell = running.echo.held_back.lock().unwrap().pop().unwrap();
+        tell.send(()).unwrap();
+    };
+    while running.echo.held_back.lock().unwrap().len() < 2 {
+        tokio::task::yield_now().await;
+    }
+    tell(b"wp").await;
+    while running.echo.held_back.lock().unwrap().len() < 2 {
+        tokio::task::yield_now().await;
+    }
+    tell(b"wpbp").await;
+    while running.echo.dispatched.lock().unwrap().last() != Some(&b'c') {
+        tokio::task::yield_now().await;
+    }
+    tell(b"wpbpc").await;
+    for expected in [&b"wait"[..], b"pending", b"b", b"pending too", b"c"] {
+        assert_eq!(receive(&mut stream).await, expected);
+    }
+    assert_eq!(running.memory.held(), 0);
+}
+
+#[tokio::test]
+async fn a_request_whose_fate_is_never_known_closes_its_own_connection() {
+    let running = start(ListenerLimits::default(), 1 << 20);
+    let mut stream = TcpStream::connect(running.address).await.unwrap();
+    send(&mut stream, b"pending").await;
+    while running.echo.held_back.lock().unwrap().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    running.echo.held_back.lock().unwrap().clear();
+    assert!(is_closed(&mut stream).await);
+    assert_eq!(running.memory.held(), 0);
 }
 
 #[tokio::test]

@@ -266,6 +266,94 @@ async fn a_stored_batch_keeps_no_frame_of_other_things_alive() {
         };
         let mut frame = encode_request(1, None, &request, 9).unwrap().to_bytes();
         frame.advance(4);
+fn batch_of(codec: Codec, value: &[u8], producer_id: i64, sequence: i32) -> Bytes {
+    let producer = tidemill_base::ProducerFacts {
+        id: tidemill_base::ids::ProducerId(producer_id),
+        epoch: tidemill_base::ids::ProducerEpoch(0),
+        base_sequence: tidemill_base::BaseSequence(sequence),
+        transaction: 0,
+    };
+    let mut builder = BatchBuilder::new(codec).producer(producer);
+    builder.append_value(TimestampMs(5), None, Some(value)).unwrap();
+    builder.finish(&mut Compressor::default()).unwrap()
+}
+
+fn produce_frame(records: Bytes) -> Bytes {
+    let topic = TopicProduceData {
+        name: "t".into(),
+        partition_data: vec![PartitionProduceData { index: 0, records: Some(records) }],
+        ..TopicProduceData::default()
+    };
+    let request = ProduceRequest {
+        acks: -1,
+        timeout_ms: 5000,
+        topic_data: vec![topic],
+        ..ProduceRequest::default()
+    };
+    let mut frame = encode_request(1, None, &request, 9).unwrap().to_bytes();
+    frame.advance(4);
+    frame
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_what_takes_long_to_decompress_is_judged_elsewhere() {
+    let mut client = Client::start(&disks()).await;
+    client.create("t", 1).await;
+    let zeros = vec![0; 900_000];
+    for (codec, value, elsewhere) in [
+        (Codec::None, &zeros[..], false),
+        (Codec::Zstd, &zeros[..16_000], false),
+        (Codec::Zstd, &zeros, true),
+        (Codec::Gzip, &zeros, true),
+        (Codec::Snappy, &zeros, true),
+        (Codec::Lz4, &zeros, true),
+    ] {
+        let dispatched = client.connection.dispatch(produce_frame(batch_of(codec, value, 0, 0)));
+        assert_eq!(matches!(dispatched, Dispatched::Pending(_)), elsewhere, "{codec:?}");
+    }
+    for codec in [Codec::Gzip, Codec::Snappy, Codec::Lz4, Codec::Zstd] {
+        let bomb = batch_of(codec, &vec![0; 65 << 20], 0, 0);
+        let code = client.produce("t", bomb).await.error_code;
+        assert_eq!(code, ErrorCode::MESSAGE_TOO_LARGE, "{codec:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn requests_that_are_judged_elsewhere_keep_their_place() {
+    let mut client = Client::start(&disks()).await;
+    client.create("t", 1).await;
+    let asked = tidemill_kafka::messages::InitProducerIdRequest {
+        producer_id: -1,
+        producer_epoch: -1,
+        ..Default::default()
+    };
+    let id = client.call(&asked, 4).await.producer_id;
+    let large = vec![0; 900_000];
+    let mut answers = Vec::new();
+    for sequence in 0..12 {
+        let batch = match sequence % 3 {
+            0 => batch_of(Codec::None, b"small", id, sequence),
+            _ => batch_of(Codec::Zstd, &large, id, sequence),
+        };
+        // As the listener does: nothing is dispatched while something is pending.
+        let mut dispatched = client.connection.dispatch(produce_frame(batch));
+        if let Dispatched::Pending(later) = dispatched {
+            dispatched = later.await;
+        }
+        let Dispatched::Later(answer) = dispatched else { panic!() };
+        answers.push(answer);
+    }
+    for (sequence, answer) in answers.into_iter().enumerate() {
+        let mut answer = answer.await.to_bytes();
+        answer.advance(4);
+        let response =
+            decode_response::<tidemill_kafka::messages::produce::ProduceResponse>(answer, 9);
+        let partition = &response.unwrap().1.responses[0].partition_responses[0];
+        assert_eq!(partition.error_code, ErrorCode::NONE, "sequence {sequence}");
+        assert_eq!(partition.base_offset, sequence as i64);
+    }
+}
+
         let kept = frame.clone();
         let Dispatched::Later(answer) = client.connection.dispatch(frame) else { panic!() };
         assert!(!answer.await.is_empty());
