@@ -24,6 +24,7 @@ use super::*;
 use crate::service::{Dispatched, Service, ServiceConnection};
 
 mod groups;
+mod orphans;
 mod lending;
 
 /// Keeps the tasks of one life, so that they can be killed together.
