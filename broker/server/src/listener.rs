@@ -79,6 +79,16 @@ pub struct ListenerCounters {
     pub bytes_out: AtomicU64,
 }
 
+/// The memory that connections hold, or see others hold.
+#[derive(Clone, Debug)]
+pub struct ListenerMemory {
+    /// For requests, until their answers are sent.
+    pub requests: Budget,
+    /// For answers, until they are sent. The service takes it; who holds it too long while others
+    /// wait is told here.
+    pub answers: Budget,
+}
+
 /// What all connections of a listener share.
 pub(crate) struct Shared {
     pub(crate) service: Arc<dyn Service>,
@@ -86,6 +96,8 @@ pub(crate) struct Shared {
     pub(crate) memory: Budget,
     /// Memory of frames that are not large and wait for their rest.
     pub(crate) partial: Budget,
+    /// See [`ListenerMemory::answers`].
+    pub(crate) answers: Budget,
     pub(crate) counters: Arc<ListenerCounters>,
     pub(crate) closing: watch::Receiver<bool>,
 }
@@ -96,13 +108,14 @@ pub async fn serve(
     listener: TcpListener,
     service: Arc<dyn Service>,
     limits: ListenerLimits,
-    memory: Budget,
+    memory: ListenerMemory,
     counters: Arc<ListenerCounters>,
     spawn: SharedSpawn,
     closing: watch::Receiver<bool>,
 ) {
     let partial = Budget::new(limits.partial_bytes_max);
-    let shared = Shared { service, limits, memory, partial, counters, closing };
+    let ListenerMemory { requests: memory, answers } = memory;
+    let shared = Shared { service, limits, memory, partial, answers, counters, closing };
     serve_shared(listener, Arc::new(shared), spawn).await;
 }
 

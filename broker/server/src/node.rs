@@ -34,7 +34,7 @@ use crate::commits::MetadataCommits;
 use crate::groups::Groups;
 use crate::housekeeping;
 use crate::kafka_service::KafkaService;
-use crate::listener::{self, ListenerCounters};
+use crate::listener::{self, ListenerCounters, ListenerMemory};
 use crate::log_bytes::{LogBytes, check_batches};
 use crate::log_reads::LogReads;
 use crate::producer_ids::ProducerIds;
@@ -222,7 +222,10 @@ impl Node {
                 bound,
                 Arc::clone(&service) as Arc<dyn crate::service::Service>,
                 broker.config.listener_limits.clone(),
-                memory.clone(),
+                ListenerMemory {
+                    requests: memory.clone(),
+                    answers: broker.reads.answers().clone(),
+                },
                 Arc::clone(&counters.listener),
                 Arc::clone(spawn),
                 closing_watch,

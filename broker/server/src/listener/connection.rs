@@ -64,6 +64,9 @@ const CONTENDED_STALL: Duration = Duration::from_secs(1);
 const CONTENDED_PARTIAL_STALL: Duration = Duration::from_millis(250);
 /// 1 MiB a second.
 const CONTENDED_BYTES_PER_MS: u64 = 1049;
+/// While answers wait for memory, one that is being sent must leave whole within [`CONTENDED_STALL`]
+/// and at this rate: 64 KiB a second.
+const CONTENDED_ANSWER_BYTES_PER_MS: u64 = 66;
 /// The most that one read can leave behind of a frame that is not large.
 const PARTIAL_BYTES_MAX: u32 = READ_BYTES_MAX as u32 + 4;
 
@@ -179,7 +182,8 @@ impl Connection {
     fn next_look(&self) -> Instant {
         let deadline = self.deadline();
         match (&self.arriving, &self.partial) {
-            (None, None) => deadline,
+            (None, None) if self.outbox.is_empty() => deadline,
+            (None, None) => deadline.min(Instant::now() + CONTENDED_STALL),
             (Some(_), _) => deadline.min(Instant::now() + CONTENDED_STALL),
             (None, Some(_)) => deadline.min(Instant::now() + CONTENDED_PARTIAL_STALL),
         }
@@ -190,6 +194,7 @@ impl Connection {
         let moves = self.moved_at + self.patience();
         let whole = self.frame_begun.map(|begun| begun + self.shared.limits.frame_timeout);
         let deadline = whole.map_or(moves, |whole| whole.min(moves));
+        let deadline = self.answer_deadline().map_or(deadline, |answer| answer.min(deadline));
         match (self.contended(), self.frame_begun) {
             (Some((stall, bytes)), Some(begun)) => {
                 let whole = Duration::from_millis(bytes as u64 / CONTENDED_BYTES_PER_MS);
@@ -198,6 +203,13 @@ impl Connection {
             }
             _ => deadline,
         }
+    }
+
+    /// If others wait for the memory of answers: when the one that is being sent must have left.
+    fn answer_deadline(&self) -> Option<Instant> {
+        let (since, bytes) = self.outbox.front_since()?;
+        let whole = Duration::from_millis(bytes as u64 / CONTENDED_ANSWER_BYTES_PER_MS);
+        self.shared.answers.is_contended().then(|| since + CONTENDED_STALL + whole)
     }
 
     /// If others wait for such memory as is held for a frame that arrives: how long that may stall,

@@ -7,6 +7,7 @@ use bytes::Buf;
 use tidemill_kafka::{Part, Parts};
 use tokio::io::Interest;
 use tokio::net::TcpStream;
+use tokio::time::Instant;
 
 use super::send;
 use crate::budget::Held;
@@ -23,12 +24,24 @@ const TURN_BYTES: usize = 4 << 20;
 pub(crate) struct Outbox {
     answers: VecDeque<(Parts, Option<Held>)>,
     bytes: usize,
+    /// Since when the first answer is being sent, and how long it was then.
+    front_since: Option<(Instant, usize)>,
 }
 
 impl Outbox {
     pub(crate) fn push(&mut self, answer: Parts, held: Option<Held>) {
         self.bytes += answer.len();
         self.answers.push_back((answer, held));
+        self.front_since = self.front_since.or_else(|| self.front_from_now());
+    }
+
+    /// Since when the first answer is being sent, and how long it was then.
+    pub(crate) fn front_since(&self) -> Option<(Instant, usize)> {
+        self.front_since
+    }
+
+    fn front_from_now(&self) -> Option<(Instant, usize)> {
+        self.answers.front().map(|(answer, _)| (Instant::now(), answer.len()))
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -94,6 +107,7 @@ impl Outbox {
                 return;
             }
             self.answers.pop_front();
+            self.front_since = self.front_from_now();
         }
     }
 }

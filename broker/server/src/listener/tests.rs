@@ -79,6 +79,7 @@ struct Running {
     echo: Echo,
     memory: Budget,
     partial: Budget,
+    answers: Budget,
     counters: Arc<ListenerCounters>,
     close: watch::Sender<bool>,
 }
@@ -88,18 +89,20 @@ fn start(limits: ListenerLimits, memory: u32) -> Running {
     let address = listener.local_addr().unwrap();
     let (echo, counters) = (Echo::default(), Arc::new(ListenerCounters::default()));
     let (close, closing) = watch::channel(false);
+    let answers = Budget::new(1);
     let (memory, partial) = (Budget::new(memory), Budget::new(limits.partial_bytes_max));
     let shared = Shared {
         service: Arc::new(echo.clone()),
         limits,
         memory: memory.clone(),
         partial: partial.clone(),
+        answers: answers.clone(),
         counters: Arc::clone(&counters),
         closing,
     };
     let serving = serve_shared(listener, Arc::new(shared), Arc::new(TokioSpawn));
     TokioSpawn.task("listener", Box::pin(serving));
-    Running { address, echo, memory, partial, counters, close }
+    Running { address, echo, memory, partial, answers, counters, close }
 }
 
 async fn send(stream: &mut TcpStream, frame: &[u8]) {
@@ -265,6 +268,38 @@ async fn a_stalled_frame_and_an_idle_connection_are_closed() {
     assert!(is_closed(&mut stalled).await);
     let mut idle = TcpStream::connect(running.address).await.unwrap();
     assert!(is_closed(&mut idle).await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_is_taken_too_slowly_is_given_up_while_others_wait_for_its_memory() {
+    let patient = Duration::from_secs(100_000);
+    let limits = ListenerLimits {
+        stall_timeout: patient,
+        idle_timeout: patient,
+        frame_timeout: patient,
+        ..ListenerLimits::default()
+    };
+    let running = start(limits, 256 << 20);
+    let mut stream = TcpStream::connect(running.address).await.unwrap();
+    // Far more than the system takes in for a peer that does not read.
+    send(&mut stream, &vec![b'a'; 32 << 20]).await;
+    while running.echo.dispatched.lock().unwrap().is_empty() {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    let is_open = || running.counters.open.load(Ordering::Relaxed) == 1;
+    tokio::time::sleep(Duration::from_secs(5_000)).await;
+    assert!(is_open(), "nobody waits for its memory");
+    let _all = running.answers.hold(1).await;
+    let waiting = running.answers.hold_contending(1);
+    let ended = async {
+        while is_open() {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+    };
+    tokio::select! {
+        _ = waiting => panic!("there is none to be had"),
+        () = ended => {}
+    }
 }
 
 #[tokio::test]

@@ -15,7 +15,7 @@ use tidemill_kafka::messages::metadata::MetadataRequest;
 use tidemill_kafka::messages::produce::{
     PartitionProduceData, PartitionProduceResponse, ProduceRequest, TopicProduceData,
 };
-use tidemill_kafka::{ErrorCode, Request, decode_response, encode_request};
+use tidemill_kafka::{ErrorCode, Parts, Request, decode_response, encode_request};
 use tidemill_metadata_raft::MemoryStore;
 use tidemill_records::{BatchBuilder, Codec, Compressor, batches};
 use tidemill_storage_store::{DiskObjects, FileLogConfig, FileLogStore};
@@ -24,8 +24,8 @@ use super::*;
 use crate::service::{Dispatched, Service, ServiceConnection};
 
 mod groups;
-mod orphans;
 mod lending;
+mod orphans;
 
 /// Keeps the tasks of one life, so that they can be killed together.
 #[derive(Default)]
@@ -153,25 +153,22 @@ impl Client {
         max_wait_ms: i32,
         partition_max_bytes: i32,
     ) -> (Bytes, i64) {
-        let request = FetchRequest {
-            max_wait_ms,
-            min_bytes: 1,
-            max_bytes: 1 << 20,
-            topics: vec![FetchTopic {
-                topic: topic.into(),
-                partitions: vec![FetchPartition {
-                    fetch_offset: offset,
-                    partition_max_bytes,
-                    ..FetchPartition::default()
-                }],
-                ..FetchTopic::default()
-            }],
-            ..FetchRequest::default()
-        };
+        let request = fetch_request(topic, offset, max_wait_ms, partition_max_bytes);
         let mut response = self.call(&request, 12).await;
         let partition = response.responses.remove(0).partitions.remove(0);
         assert_eq!(partition.error_code, ErrorCode::NONE);
         (partition.records.unwrap_or_default().to_bytes(), partition.high_watermark)
+    }
+
+    /// The frame that answers a fetch, not yet taken by anyone.
+    async fn answer_to_fetch(&mut self, topic: &str, offset: i64) -> Parts {
+        let request = fetch_request(topic, offset, 0, 1 << 20);
+        let mut frame = encode_request(1, None, &request, 12).unwrap().to_bytes();
+        frame.advance(4);
+        match self.connection.dispatch(frame) {
+            Dispatched::Later(parts) => parts.await,
+            _ => panic!("a fetch is answered later"),
+        }
     }
 
     async fn offset_at(&mut self, topic: &str, timestamp: i64) -> (i64, i64) {
@@ -189,6 +186,29 @@ impl Client {
         let partition = &response.topics[0].partitions[0];
         assert_eq!(partition.error_code, ErrorCode::NONE);
         (partition.offset, partition.timestamp)
+    }
+}
+
+fn fetch_request(
+    topic: &str,
+    offset: i64,
+    max_wait_ms: i32,
+    partition_max_bytes: i32,
+) -> FetchRequest {
+    FetchRequest {
+        max_wait_ms,
+        min_bytes: 1,
+        max_bytes: 1 << 20,
+        topics: vec![FetchTopic {
+            topic: topic.into(),
+            partitions: vec![FetchPartition {
+                fetch_offset: offset,
+                partition_max_bytes,
+                ..FetchPartition::default()
+            }],
+            ..FetchTopic::default()
+        }],
+        ..FetchRequest::default()
     }
 }
 
@@ -246,27 +266,6 @@ async fn a_fetch_waits_for_records_and_no_longer() {
     assert!(started.elapsed().as_millis() < 1_000);
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_stored_batch_keeps_no_frame_of_other_things_alive() {
-    let mut client = Client::start(&disks()).await;
-    client.create("t", 2).await;
-    let partition = |index, records| PartitionProduceData { index, records: Some(records) };
-    for (other, is_kept) in [(300, false), (10, true)] {
-        let partitions =
-            vec![partition(0, records(&[1])), partition(1, Bytes::from(vec![0; other]))];
-        let topic = TopicProduceData {
-            name: "t".into(),
-            partition_data: partitions,
-            ..TopicProduceData::default()
-        };
-        let request = ProduceRequest {
-            acks: -1,
-            timeout_ms: 5000,
-            topic_data: vec![topic],
-            ..ProduceRequest::default()
-        };
-        let mut frame = encode_request(1, None, &request, 9).unwrap().to_bytes();
-        frame.advance(4);
 fn batch_of(codec: Codec, value: &[u8], producer_id: i64, sequence: i32) -> Bytes {
     let producer = tidemill_base::ProducerFacts {
         id: tidemill_base::ids::ProducerId(producer_id),
@@ -355,6 +354,27 @@ async fn requests_that_are_judged_elsewhere_keep_their_place() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_stored_batch_keeps_no_frame_of_other_things_alive() {
+    let mut client = Client::start(&disks()).await;
+    client.create("t", 2).await;
+    let partition = |index, records| PartitionProduceData { index, records: Some(records) };
+    for (other, is_kept) in [(300, false), (10, true)] {
+        let partitions =
+            vec![partition(0, records(&[1])), partition(1, Bytes::from(vec![0; other]))];
+        let topic = TopicProduceData {
+            name: "t".into(),
+            partition_data: partitions,
+            ..TopicProduceData::default()
+        };
+        let request = ProduceRequest {
+            acks: -1,
+            timeout_ms: 5000,
+            topic_data: vec![topic],
+            ..ProduceRequest::default()
+        };
+        let mut frame = encode_request(1, None, &request, 9).unwrap().to_bytes();
+        frame.advance(4);
         let kept = frame.clone();
         let Dispatched::Later(answer) = client.connection.dispatch(frame) else { panic!() };
         assert!(!answer.await.is_empty());
