@@ -29,11 +29,15 @@ const SENT_BYTES: usize = 512 << 10;
 const DRIPPING: usize = 300;
 const SLOW_READERS: usize = 60;
 const SLOW_FETCHES: usize = 60;
+/// So often that the answers are more than systems buffer for a connection (about 4 MiB).
+const SLOW_QUESTIONS: i32 = 100_000;
 /// What slow readers ask for.
 const BACKLOG_BYTES: usize = 48 << 20;
 const BATCH_BYTES: usize = 256 << 10;
 /// How long stalled connections are watched (kafka.stall_timeout_ms is 3 s here).
 const WATCHED: Duration = Duration::from_secs(8);
+/// How long it may take to read what the system buffered for connections that were closed.
+const READ_OUT: Duration = Duration::from_secs(2);
 /// Frames of this size, so many at once, are more than the memory for requests.
 const LARGE_FRAME_BYTES: usize = 60 << 20;
 const LARGE_FRAMES: usize = 4;
@@ -103,7 +107,7 @@ fn half_frames(attacked: &Attacked) -> Result<String> {
         streams.push(stream);
     }
     let grown = attacked.resident_bytes().saturating_sub(before);
-    let closed = wait_closed(&mut streams);
+    let closed = wait_closed(&mut streams, WATCHED);
     ensure!(closed > 0, "none was closed within {WATCHED:?}");
     Ok(format!(
         "{} MiB sent, memory grew by {} MiB, {closed} closed within {WATCHED:?}",
@@ -128,12 +132,12 @@ fn push(stream: &mut TcpStream, bytes: &[u8]) -> usize {
     sent
 }
 
-/// How many of these (none of which is read from before) the other side has closed in the end.
-fn wait_closed(streams: &mut Vec<TcpStream>) -> usize {
+/// How many of these, none of which was read from before, the other side has closed.
+fn wait_closed(streams: &mut Vec<TcpStream>, watched: Duration) -> usize {
     let all = streams.len();
     let begun = Instant::now();
     let mut buffer = vec![0; 64 << 10];
-    while !streams.is_empty() && begun.elapsed() < WATCHED {
+    while !streams.is_empty() && begun.elapsed() < watched {
         streams.retain_mut(|stream| {
             loop {
                 match stream.read(&mut buffer) {
@@ -233,16 +237,16 @@ fn slow_readers(attacked: &Attacked) -> Result<String> {
     ))
 }
 
-/// Metadata of all topics, asked a thousand times on each connection.
+/// Metadata of all topics, asked many times on each connection.
 fn slow_askers(kafka: SocketAddr) -> Result<String> {
     use tidemill_kafka::messages::metadata::MetadataRequest;
     let mut requests = Vec::new();
-    for number in 0..1_000 {
+    for number in 0..SLOW_QUESTIONS {
         let request = MetadataRequest { topics: None, ..Default::default() };
         requests.extend_from_slice(&encode_request(number, None, &request, 9)?.to_bytes());
     }
     let (_, closed) = never_read(kafka, &Bytes::from(requests), || 0)?;
-    Ok(format!("{SLOW_READERS} connections asked a thousand times, {closed} closed"))
+    Ok(format!("{SLOW_READERS} connections asked {SLOW_QUESTIONS} times, {closed} closed"))
 }
 
 /// Sends `requests` on many connections and reads nothing. Answers the most memory that `resident` told
@@ -265,27 +269,11 @@ fn never_read(
         peak = peak.max(resident());
         thread::sleep(Duration::from_millis(50));
     }
-    // What was sent is in the buffers of the system; the end comes behind it.
-    let closed = wait_ended(&mut streams);
+    // What was sent is in the buffers of the system; the end comes behind it. Those that were not closed
+    // are served on, since they are read from now.
+    let closed = wait_closed(&mut streams, READ_OUT);
     ensure!(closed > 0, "no connection was closed, though none was read from");
     Ok((peak, closed))
-}
-
-/// Like [`wait_closed`], but without waiting for those that are still served.
-fn wait_ended(streams: &mut Vec<TcpStream>) -> usize {
-    let all = streams.len();
-    let mut buffer = vec![0; 256 << 10];
-    streams.retain_mut(|stream| {
-        loop {
-            match stream.read(&mut buffer) {
-                Ok(0) => return false,
-                Ok(_) => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return true,
-                Err(_) => return false,
-            }
-        }
-    });
-    all - streams.len()
 }
 
 fn hasty(kafka: SocketAddr) -> Result<String> {
