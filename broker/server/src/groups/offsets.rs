@@ -2,94 +2,99 @@
 
 use std::sync::Arc;
 
-use tidemill_base::{PartitionIndex, TopicId};
+use tidemill_base::{GroupEpoch, PartitionIndex, TopicId};
 use tidemill_kafka::ErrorCode;
+use tidemill_metadata_raft::ProposeError;
 use tidemill_metadata_state::command::{CommitOffsets, Committer, DeleteOffsets, OffsetCommit};
-use tidemill_metadata_state::{Command, Outcome, Refusal};
+use tidemill_metadata_state::{Command, Group, Outcome, Refusal};
 
 use super::coordinator::Coordinator;
 use crate::refusals::{propose_code, refusal_code};
 
-/// Bytes of offsets in one command; a command holds at most 1 MiB.
-const COMMAND_BYTES_MAX: usize = 512 << 10;
-/// Bytes that an offset takes beside its metadata, at most.
-const OFFSET_BYTES: usize = 64;
+/// Partitions whose offsets one command deletes; far below what fits into a command.
+const DELETIONS_PER_COMMAND_MAX: usize = 8192;
 
 impl Coordinator {
-    /// Commits offsets. Returns a code for each, in order. What does not fit into one command is
-    /// committed by several.
+    /// Commits offsets, by one command. Returns a code for each, in order.
+    ///
+    /// What is too large for a command is refused whole (INVALID_COMMIT_OFFSET_SIZE). As in Kafka,
+    /// an offset whose metadata is too long is refused alone, and does not count for that.
     pub(crate) async fn commit_offsets(
         self: &Arc<Self>,
         committer: Option<Committer>,
         offsets: Vec<OffsetCommit>,
     ) -> Vec<ErrorCode> {
-        let mut codes = Vec::with_capacity(offsets.len());
-        let mut offsets = offsets.into_iter().peekable();
-        while offsets.peek().is_some() {
-            let (mut bytes, mut chunk) = (0, Vec::new());
-            while let Some(next) = offsets.peek() {
-                bytes += OFFSET_BYTES + next.metadata.len();
-                if bytes > COMMAND_BYTES_MAX && !chunk.is_empty() {
-                    break;
-                }
-                chunk.extend(offsets.next());
-            }
-            let count = chunk.len();
-            let committer = committer.clone();
-            let command = |epoch| {
-                let (committer, offsets) = (committer.clone(), chunk.clone());
-                let group = self.name().to_owned();
-                CommitOffsets { group, epoch, committer, offsets }.into()
-            };
-            codes.extend(self.propose_offsets(count, command).await);
+        let fits =
+            |offset: &OffsetCommit| offset.metadata.len() <= Group::OFFSET_METADATA_BYTES_MAX;
+        let fitting: Vec<bool> = offsets.iter().map(fits).collect();
+        if fitting.is_empty() {
+            return Vec::new();
         }
-        codes
+        let offsets: Vec<OffsetCommit> = offsets.into_iter().filter(fits).collect();
+        let command = |epoch| {
+            let (committer, offsets) = (committer.clone(), offsets.clone());
+            let group = self.name().to_owned();
+            CommitOffsets { group, epoch, committer, offsets }.into()
+        };
+        match self.propose_offsets(command).await {
+            Ok(codes) => {
+                let mut codes = codes.into_iter();
+                let code = |fits| match fits {
+                    true => codes.next().unwrap_or(ErrorCode::UNKNOWN_SERVER_ERROR),
+                    false => ErrorCode::OFFSET_METADATA_TOO_LARGE,
+                };
+                fitting.into_iter().map(code).collect()
+            }
+            Err(code) => vec![code; fitting.len()],
+        }
     }
 
-    /// Deletes committed offsets. Returns a code for each, in order.
+    /// Deletes committed offsets. Returns a code for each, in order. Very many are deleted by
+    /// several commands: each deletion stands for itself.
     pub(crate) async fn delete_offsets(
         self: &Arc<Self>,
         partitions: &[(TopicId, PartitionIndex)],
     ) -> Vec<ErrorCode> {
         let mut codes = Vec::with_capacity(partitions.len());
-        for chunk in partitions.chunks(COMMAND_BYTES_MAX / OFFSET_BYTES) {
+        for chunk in partitions.chunks(DELETIONS_PER_COMMAND_MAX) {
             let command = |epoch| {
                 let group = self.name().to_owned();
                 DeleteOffsets { group, epoch, partitions: chunk.to_vec() }.into()
             };
-            codes.extend(self.propose_offsets(chunk.len(), command).await);
+            match self.propose_offsets(command).await {
+                Ok(results) => codes.extend(results),
+                Err(code) => codes.extend(std::iter::repeat_n(code, chunk.len())),
+            }
         }
         codes
     }
 
+    /// A code for each offset of the command, or one for the command as a whole.
     async fn propose_offsets(
         self: &Arc<Self>,
-        count: usize,
-        command: impl Fn(tidemill_base::GroupEpoch) -> Command,
-    ) -> Vec<ErrorCode> {
-        let all = |code| vec![code; count];
-        let Some(groups) = self.groups.upgrade() else { return all(ErrorCode::NOT_COORDINATOR) };
+        command: impl Fn(GroupEpoch) -> Command,
+    ) -> Result<Vec<ErrorCode>, ErrorCode> {
+        let groups = self.groups.upgrade().ok_or(ErrorCode::NOT_COORDINATOR)?;
         let mut outcome = groups.metadata.propose(command(self.epoch())).await;
         if outcome == Ok(Outcome::Refused(Refusal::UnknownGroup)) {
             // It has expired since it was claimed.
-            if let Err(code) = self.reclaim().await {
-                return all(code);
-            }
+            self.reclaim().await?;
             outcome = groups.metadata.propose(command(self.epoch())).await;
         }
         match outcome {
-            Ok(Outcome::Offsets(results)) => results.into_iter().map(offset_code).collect(),
+            Ok(Outcome::Offsets(results)) => Ok(results.into_iter().map(offset_code).collect()),
             Ok(Outcome::Refused(Refusal::CoordinatorFenced)) => {
                 self.close(ErrorCode::NOT_COORDINATOR);
-                all(ErrorCode::NOT_COORDINATOR)
+                Err(ErrorCode::NOT_COORDINATOR)
             }
-            Ok(Outcome::Refused(refusal)) => all(offset_code(Err(refusal))),
+            Ok(Outcome::Refused(refusal)) => Err(offset_code(Err(refusal))),
             Ok(other) => {
                 tracing::error!(?other, "the metadata answered offsets with something else");
-                all(ErrorCode::UNKNOWN_SERVER_ERROR)
+                Err(ErrorCode::UNKNOWN_SERVER_ERROR)
             }
-            Err(error) if error.kind().is_retriable() => all(ErrorCode::COORDINATOR_NOT_AVAILABLE),
-            Err(error) => all(propose_code(error)),
+            Err(ProposeError::TooLarge) => Err(ErrorCode::INVALID_COMMIT_OFFSET_SIZE),
+            Err(error) if error.kind().is_retriable() => Err(ErrorCode::COORDINATOR_NOT_AVAILABLE),
+            Err(error) => Err(propose_code(error)),
         }
     }
 

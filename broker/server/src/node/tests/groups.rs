@@ -106,6 +106,23 @@ impl Member {
     }
 
     async fn commit(&mut self, topic: &str, partition: i32, offset: i64) -> ErrorCode {
+        self.commit_all(topic, [(partition, offset, "note".into())]).await[0]
+    }
+
+    /// Commits (partition, offset, metadata), all in one request.
+    async fn commit_all(
+        &mut self,
+        topic: &str,
+        offsets: impl IntoIterator<Item = (i32, i64, String)>,
+    ) -> Vec<ErrorCode> {
+        let partition = |(partition_index, committed_offset, metadata): (i32, i64, String)| {
+            OffsetCommitRequestPartition {
+                partition_index,
+                committed_offset,
+                committed_metadata: Some(metadata.as_str().into()),
+                ..OffsetCommitRequestPartition::default()
+            }
+        };
         let request = OffsetCommitRequest {
             group_id: "g".into(),
             generation_id_or_member_epoch: self.generation,
@@ -113,16 +130,12 @@ impl Member {
             group_instance_id: self.instance_id.clone(),
             topics: vec![OffsetCommitRequestTopic {
                 name: topic.into(),
-                partitions: vec![OffsetCommitRequestPartition {
-                    partition_index: partition,
-                    committed_offset: offset,
-                    committed_metadata: Some("note".into()),
-                    ..OffsetCommitRequestPartition::default()
-                }],
+                partitions: offsets.into_iter().map(partition).collect(),
             }],
             ..OffsetCommitRequest::default()
         };
-        self.call(&request, 9).await.topics[0].partitions[0].error_code
+        let response = self.call(&request, 9).await;
+        response.topics[0].partitions.iter().map(|partition| partition.error_code).collect()
     }
 
     async fn leave(&mut self) -> ErrorCode {
@@ -405,4 +418,25 @@ async fn a_group_that_expired_under_its_coordinator_is_claimed_again() {
     assert_eq!(member.sync(&[(&id, b"p0")]).await.assignment, &b"p0"[..]);
     assert_eq!(member.commit("t", 0, 7).await, ErrorCode::NONE);
     assert_eq!(committed(&mut client).await, [(0, 7)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_commit_of_offsets_is_one_command_or_is_refused_whole() {
+    let mut client = Client::start(&disks()).await;
+    client.create("t", 300).await;
+    let mut nobody = Member::connect(&client);
+    let note = |bytes| "n".repeat(bytes);
+
+    let large = (0..150).map(|partition| (partition, 5, note(4096)));
+    assert_eq!(nobody.commit_all("t", large).await, [ErrorCode::NONE; 150], "600 KiB");
+    let too_large = (0..300).map(|partition| (partition, 6, note(4096)));
+    let refused = [ErrorCode::INVALID_COMMIT_OFFSET_SIZE; 300];
+    assert_eq!(nobody.commit_all("t", too_large).await, refused, "1.2 MiB");
+    let fives: Vec<_> = (0..150).map(|partition| (partition, 5)).collect();
+    assert_eq!(committed(&mut client).await, fives, "nothing of the refused commit");
+
+    let one_too_long = [(0, 7, note(4097)), (1, 7, note(4096))];
+    let codes = [ErrorCode::OFFSET_METADATA_TOO_LARGE, ErrorCode::NONE];
+    assert_eq!(nobody.commit_all("t", one_too_long).await, codes);
+    assert_eq!(committed(&mut client).await[..2], [(0, 5), (1, 7)]);
 }
