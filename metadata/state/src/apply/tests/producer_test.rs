@@ -1,4 +1,4 @@
-//! Idempotent producers: the rules of DESIGN section 5, one by one.
+//! Idempotent producers: what `producers.rs` promises, rule by rule.
 
 use tidemill_base::{BatchOutcome, BrokerEpoch, Offset, PartitionId};
 
