@@ -36,8 +36,6 @@ pub(crate) use coordinator::Coordinator;
 
 /// The longest group id, in bytes.
 const GROUP_ID_BYTES_MAX: usize = 1_024;
-/// What all groups in memory may take together, in bytes. Beyond it nobody new may join.
-const GROUPS_BYTES_MAX: u64 = 64 << 20;
 /// Locks that claims are spread over.
 const CLAIM_LOCKS: usize = 16;
 
@@ -54,6 +52,8 @@ pub struct Groups {
     claims: [tokio::sync::Mutex<()>; CLAIM_LOCKS],
     alarms: Arc<Alarms>,
     bytes: AtomicU64,
+    /// What all groups in memory may take together. Beyond it nobody new may join.
+    bytes_max: u64,
     closed: AtomicBool,
 }
 
@@ -73,6 +73,7 @@ impl Groups {
         broker: BrokerId,
         epoch: BrokerEpoch,
         spawn: SharedSpawn,
+        bytes_max: u64,
     ) -> Arc<Self> {
         let groups = Arc::new_cyclic(|this| Self {
             this: Weak::clone(this),
@@ -85,6 +86,7 @@ impl Groups {
             claims: Default::default(),
             alarms: Arc::default(),
             bytes: AtomicU64::new(0),
+            bytes_max,
             closed: AtomicBool::new(false),
         });
         spawn.task("group deadlines", Box::pin(alarms::ring(Arc::downgrade(&groups))));
@@ -202,7 +204,7 @@ impl Groups {
 
     /// Whether there is memory for more members.
     fn has_room(&self) -> bool {
-        self.approximate_bytes() < GROUPS_BYTES_MAX
+        self.approximate_bytes() < self.bytes_max
     }
 }
 

@@ -14,10 +14,7 @@ use tidemill_storage_format::{FormatError, IndexBlock, IndexDirectory, IndexRun}
 use tidemill_storage_store::{LogReader, ReadRequest, SharedObjects, StoreError};
 
 use crate::byte_cache::ByteCache;
-use crate::lending::{self, Lent, Wanted};
-
-/// Memory for decoded directories and blocks of index objects, each.
-const INDEX_CACHE_BYTES: usize = 8 << 20;
+use crate::lending::{self, Lending, Wanted};
 
 /// Why bytes could not be had.
 #[derive(Debug, thiserror::Error)]
@@ -77,14 +74,16 @@ pub fn check_batches(mut bytes: &[u8]) -> Result<(), String> {
 }
 
 impl LogBytes {
-    /// Bytes through `reader`, index objects from `objects`.
+    /// Bytes through `reader`, index objects from `objects`, of which `index_cache_bytes` of
+    /// directories and blocks are kept.
     #[must_use]
-    pub fn new(reader: Arc<LogReader>, objects: SharedObjects) -> Self {
+    pub fn new(reader: Arc<LogReader>, objects: SharedObjects, index_cache_bytes: u64) -> Self {
+        let half = usize::try_from(index_cache_bytes / 2).unwrap_or(usize::MAX);
         Self {
             reader,
             objects,
-            directories: Arc::new(ByteCache::new(INDEX_CACHE_BYTES)),
-            blocks: Arc::new(ByteCache::new(INDEX_CACHE_BYTES)),
+            directories: Arc::new(ByteCache::new(half)),
+            blocks: Arc::new(ByteCache::new(half)),
         }
     }
 
@@ -95,7 +94,7 @@ impl LogBytes {
     }
 
     /// The batches wanted of an extent as a range of its file, if they may be sent from there.
-    pub(crate) fn lend(&self, extent: &Extent, wanted: Wanted) -> Option<Lent> {
+    pub(crate) fn lend(&self, extent: &Extent, wanted: Wanted) -> Lending {
         lending::lend(&self.reader, extent, wanted)
     }
 

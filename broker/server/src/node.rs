@@ -175,14 +175,19 @@ impl Node {
         let lanes = start_lanes(&config, &ports, &metadata, &view, epoch, &counters);
         let (cluster_id, _) =
             metadata.with_state(|state| (state.cluster_id(), state.incarnation()));
-        let bytes = LogBytes::new(reader, Arc::clone(&ports.objects));
+        let bytes = LogBytes::new(reader, Arc::clone(&ports.objects), config.index_cache_bytes);
         let sessions = FetchSessions::new(
             config.fetch_sessions_max,
             config.fetch_session_partitions_max,
             random_ids.positive_i32(),
         );
-        let groups =
-            Groups::start(metadata.clone(), config.broker_id, epoch, Arc::clone(&ports.spawn));
+        let groups = Groups::start(
+            metadata.clone(),
+            config.broker_id,
+            epoch,
+            Arc::clone(&ports.spawn),
+            config.group_memory_bytes,
+        );
         let broker = Arc::new(Broker {
             id: config.broker_id,
             epoch,
@@ -303,6 +308,9 @@ async fn open_metadata(
     Ok(tidemill_metadata_raft::open(config.raft.clone(), new_cluster, raft_ports).await?)
 }
 
+/// How long a registration waits that was not taken in, or whose answer was lost.
+const REGISTER_AGAIN: Duration = Duration::from_millis(100);
+
 /// Registers until the metadata answers: a lost answer costs an epoch, nothing else.
 async fn register(
     config: &NodeConfig,
@@ -327,7 +335,9 @@ async fn register(
         match metadata.propose(command.clone()).await {
             Ok(Outcome::Registered(epoch)) => return Ok(epoch),
             Ok(other) => return Err(StartError::Register(format!("{other:?}"))),
-            Err(ProposeError::Ambiguous | ProposeError::Throttled) => {}
+            Err(ProposeError::Ambiguous | ProposeError::Throttled) => {
+                tokio::time::sleep(REGISTER_AGAIN).await;
+            }
             Err(error) => return Err(StartError::Register(error.to_string())),
         }
     }

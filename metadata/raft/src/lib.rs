@@ -33,5 +33,5 @@ pub use node::{NewCluster, Ports, open};
 pub use options::{LogOptions, RaftOptions};
 #[cfg(any(test, feature = "twin"))]
 pub use save::memory_store::MemoryStore;
-pub use save::{RedbStore, SharedStore, StateStore};
+pub use save::{RedbStore, STATE_CACHE_BYTES, SharedStore, StateStore};
 pub use watch::{EventSink, NoSink, Subscription, WatchMessage};

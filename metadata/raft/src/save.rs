@@ -9,7 +9,7 @@ pub mod redb_store;
 pub(crate) mod saver;
 pub mod state_store;
 
-pub use redb_store::RedbStore;
+pub use redb_store::{RedbStore, STATE_CACHE_BYTES};
 pub use state_store::{
     SavedPosition, SavedRecord, SavedSnapshot, SharedStore, StateInstall, StateStore,
 };

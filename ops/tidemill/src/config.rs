@@ -83,6 +83,10 @@ pub(crate) struct MemorySection {
     pub(crate) request_bytes: u64,
     pub(crate) hot_cache_bytes: u64,
     pub(crate) catch_up_read_bytes: u64,
+    pub(crate) answer_bytes: u64,
+    pub(crate) partial_request_bytes: u64,
+    pub(crate) group_bytes: u64,
+    pub(crate) index_cache_bytes: u64,
     pub(crate) metadata_proposal_bytes: u64,
 }
 
@@ -150,8 +154,12 @@ impl Default for Config {
             postgres: PostgresSection { listen_address: loopback(5433) },
             memory: MemorySection {
                 request_bytes: 128 * MIB,
-                hot_cache_bytes: 192 * MIB,
-                catch_up_read_bytes: 64 * MIB,
+                hot_cache_bytes: 96 * MIB,
+                catch_up_read_bytes: 48 * MIB,
+                answer_bytes: 32 * MIB,
+                partial_request_bytes: 32 * MIB,
+                group_bytes: 32 * MIB,
+                index_cache_bytes: 16 * MIB,
                 metadata_proposal_bytes: 32 * MIB,
             },
             log: LogSection {

@@ -31,13 +31,17 @@ pub struct NodeConfig {
     pub startup_configs: BTreeMap<String, String>,
     /// Bytes of requests that may be in memory at once. Default 128 MiB.
     pub request_memory_bytes: u32,
-    /// Bytes of recent records kept in memory. Default 192 MiB.
+    /// Bytes of recent records kept in memory. Default 96 MiB.
     pub hot_cache_bytes: u64,
-    /// Bytes of older records, read from the store, kept in memory. Default 64 MiB.
+    /// Bytes of older records, read from the store, kept in memory. Default 48 MiB.
     pub catch_up_read_bytes: u64,
     /// Bytes of records that answers may hold in memory until they are sent; what is sent straight
     /// from a file holds none. Default 32 MiB.
     pub answer_memory_bytes: u32,
+    /// Bytes of groups that are held in memory. Default 32 MiB.
+    pub group_memory_bytes: u64,
+    /// Bytes of directories and blocks of index objects kept in memory. Default 16 MiB.
+    pub index_cache_bytes: u64,
     /// The least that is sent straight from a file. Default 4 KiB.
     pub lent_bytes_min: usize,
     /// Lanes of flushes. Default 1.
@@ -76,8 +80,10 @@ impl Default for NodeConfig {
             http_address: None,
             startup_configs: BTreeMap::new(),
             request_memory_bytes: 128 << 20,
-            hot_cache_bytes: 192 << 20,
-            catch_up_read_bytes: 64 << 20,
+            hot_cache_bytes: 96 << 20,
+            catch_up_read_bytes: 48 << 20,
+            group_memory_bytes: 32 << 20,
+            index_cache_bytes: 16 << 20,
             answer_memory_bytes: 32 << 20,
             lent_bytes_min: 4096,
             lanes: 1,

@@ -35,8 +35,9 @@ const META: TableDefinition<'static, &str, &[u8]> = TableDefinition::new("meta")
 /// The key of the position in `META`.
 const POSITION: &str = "position";
 
-/// redb's page cache. The state is in our own memory; redb only needs what a save touches.
-const CACHE_BYTES: usize = 8 << 20;
+/// Memory for pages of the saved state. The state itself is in our own memory; redb only needs what a
+/// save touches.
+pub const STATE_CACHE_BYTES: u64 = 8 << 20;
 
 /// The redb adapter of [`StateStore`]. Every method blocks in place.
 #[derive(Clone)]
@@ -247,7 +248,7 @@ impl StateInstall for RedbInstall {
 
 fn open(path: &Path) -> Result<Database, StoreError> {
     Builder::new()
-        .set_cache_size(CACHE_BYTES)
+        .set_cache_size(STATE_CACHE_BYTES as usize)
         .create(path)
         .map_err(|error| failed("open", redb::Error::from(error)))
 }

@@ -174,6 +174,28 @@ pub(crate) const KEYS: &[Key] = &[
         "Reads from disk for consumers that lag. It is a budget of its own, so that they slow nobody else."
     ),
     key!(
+        memory.answer_bytes,
+        Range::Bytes(4 * MIB, 4 * GIB - MIB),
+        "Records that answers hold in memory until clients have taken them. Beyond it records are sent \
+         straight from their files, where that is possible, or wait."
+    ),
+    key!(
+        memory.partial_request_bytes,
+        Range::Bytes(MIB, 4 * GIB - MIB),
+        "Requests of up to 64 KiB that were begun and wait for their rest, but for the first KiB of each \
+         connection. Beyond it connections wait their turn."
+    ),
+    key!(
+        memory.group_bytes,
+        Range::Bytes(MIB, 64 * GIB),
+        "Consumer groups whose members are known here. New members are refused beyond it."
+    ),
+    key!(
+        memory.index_cache_bytes,
+        Range::Bytes(MIB, 64 * GIB),
+        "Parts of index objects, which tell where older records lie."
+    ),
+    key!(
         memory.metadata_proposal_bytes,
         Range::Bytes(MIB, GIB),
         "Changes of the metadata that wait to be committed. Producers are slowed down beyond it."

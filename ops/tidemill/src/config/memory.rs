@@ -1,5 +1,7 @@
 //! What all memory budgets add up to.
 
+use tidemill_metadata_raft::STATE_CACHE_BYTES;
+
 use crate::config::{Config, MemorySection};
 
 /// What the default budgets may add up to: an operator who gives a container this much and a bit
@@ -13,11 +15,25 @@ pub(crate) fn memory_budgets_bytes(config: &Config) -> u64 {
         request_bytes,
         hot_cache_bytes,
         catch_up_read_bytes,
+        answer_bytes,
+        partial_request_bytes,
+        group_bytes,
+        index_cache_bytes,
         metadata_proposal_bytes,
     } = config.memory;
-    [request_bytes, hot_cache_bytes, catch_up_read_bytes, metadata_proposal_bytes]
-        .into_iter()
-        .fold(0, u64::saturating_add)
+    let budgets = [
+        request_bytes,
+        hot_cache_bytes,
+        catch_up_read_bytes,
+        answer_bytes,
+        partial_request_bytes,
+        group_bytes,
+        index_cache_bytes,
+        metadata_proposal_bytes,
+        config.metadata.state_save_bytes,
+        STATE_CACHE_BYTES,
+    ];
+    budgets.into_iter().fold(0, u64::saturating_add)
 }
 
 #[cfg(test)]

@@ -2,32 +2,34 @@
 //! and metadata that is not saved, so that a start has much to replay.
 //!
 //! They are set by the environment:
-//! - `TIDEMILL_HURT_LOG_SYNC_MS`: every sync of a log file takes so much longer;
+//! - `TIDEMILL_HURT_LOG_SYNC_MS`: every sync of a log file takes at least so long;
 //! - `TIDEMILL_HURT_METADATA_SYNC_MS`: every sync of the metadata log does;
 //! - `TIDEMILL_HURT_HOLD_SAVES=1`: applied state is not saved.
 
 use std::env;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tidemill_appendfile::SharedDisk;
-use tidemill_appendfile::twin::{FaultyDisk, Toxic, ToxicKind, Toxics};
 use tidemill_broker_server::node::NodeConfig;
 
-/// The disk, slowed as the environment says.
-pub(super) fn slowed(disk: SharedDisk) -> SharedDisk {
-    let toxics = Toxics::new(0);
-    let mut is_slowed = false;
-    for (name, folder) in
-        [("TIDEMILL_HURT_LOG_SYNC_MS", "log/"), ("TIDEMILL_HURT_METADATA_SYNC_MS", "meta/")]
-    {
-        let Some(delay_ms) = env::var(name).ok().and_then(|value| value.parse().ok()) else {
+mod padded_disk;
+
+use padded_disk::{PaddedDisk, Padding};
+
+/// The disk, its syncs padded as the environment says.
+pub(super) fn slowed(inner: SharedDisk) -> SharedDisk {
+    let wanted =
+        [("TIDEMILL_HURT_LOG_SYNC_MS", "log/"), ("TIDEMILL_HURT_METADATA_SYNC_MS", "meta/")];
+    let mut paddings = Vec::new();
+    for (name, folder) in wanted {
+        let Some(sync_ms) = env::var(name).ok().and_then(|value| value.parse().ok()) else {
             continue;
         };
-        tracing::warn!(delay_ms, folder, "syncs are slowed down for a test");
-        toxics.add(Toxic::always(name, ToxicKind::DelaySync { delay_ms }).only_at(folder));
-        is_slowed = true;
+        tracing::warn!(sync_ms, folder, "syncs are padded for a test");
+        paddings.push(Padding { folder, sync: Duration::from_millis(sync_ms) });
     }
-    if is_slowed { Arc::new(FaultyDisk::new(disk, toxics)) } else { disk }
+    if paddings.is_empty() { inner } else { Arc::new(PaddedDisk { inner, paddings }) }
 }
 
 /// The configuration, with saves held back if the environment says so.

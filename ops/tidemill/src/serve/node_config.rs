@@ -27,8 +27,11 @@ pub(super) fn node_config(config: &Config, http_address: SocketAddr) -> NodeConf
         request_memory_bytes: fitting(config.memory.request_bytes),
         hot_cache_bytes: config.memory.hot_cache_bytes,
         catch_up_read_bytes: config.memory.catch_up_read_bytes,
+        answer_memory_bytes: fitting(config.memory.answer_bytes),
+        group_memory_bytes: config.memory.group_bytes,
+        index_cache_bytes: config.memory.index_cache_bytes,
         lanes: fitting(config.log.lanes),
-        listener_limits: listener_limits(&config.kafka),
+        listener_limits: listener_limits(&config.kafka, config.memory.partial_request_bytes),
         raft: raft_options(&config.metadata, config.memory.metadata_proposal_bytes),
         fetch_sessions_max: fitting(config.kafka.fetch_sessions_max),
         fetch_session_partitions_max: fitting(config.kafka.fetch_session_partitions_max),
@@ -78,7 +81,7 @@ fn startup_configs(config: &Config, http_address: SocketAddr) -> BTreeMap<String
     configs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-fn listener_limits(kafka: &KafkaSection) -> ListenerLimits {
+fn listener_limits(kafka: &KafkaSection, partial_bytes: u64) -> ListenerLimits {
     ListenerLimits {
         connections_max: fitting(kafka.connections_max),
         request_bytes_max: fitting(kafka.request_bytes_max),
@@ -86,7 +89,7 @@ fn listener_limits(kafka: &KafkaSection) -> ListenerLimits {
         idle_timeout: Duration::from_millis(kafka.idle_timeout_ms),
         stall_timeout: Duration::from_millis(kafka.stall_timeout_ms),
         frame_timeout: Duration::from_millis(kafka.frame_timeout_ms),
-        ..ListenerLimits::default()
+        partial_bytes_max: fitting(partial_bytes),
     }
 }
 
@@ -148,6 +151,9 @@ mod tests {
         assert_eq!(made.request_memory_bytes, default.request_memory_bytes);
         assert_eq!(made.hot_cache_bytes, default.hot_cache_bytes);
         assert_eq!(made.catch_up_read_bytes, default.catch_up_read_bytes);
+        assert_eq!(made.answer_memory_bytes, default.answer_memory_bytes);
+        assert_eq!(made.group_memory_bytes, default.group_memory_bytes);
+        assert_eq!(made.index_cache_bytes, default.index_cache_bytes);
         assert_eq!(made.lanes, default.lanes);
         assert_eq!(format!("{:?}", made.lane_limits), format!("{:?}", default.lane_limits));
         assert_eq!(format!("{:?}", made.listener_limits), format!("{:?}", default.listener_limits));
