@@ -40,6 +40,17 @@ pub(crate) struct Lent {
     pub(crate) to_the_end: bool,
 }
 
+/// What becomes of the batches wanted of an extent.
+#[derive(Debug)]
+pub(crate) enum Lending {
+    /// The socket takes them from their file.
+    Lent(Lent),
+    /// The first of them is longer than what is wanted.
+    TooLong,
+    /// They have to be read.
+    Read,
+}
+
 /// Whether a batch that lies in a file with `head` may be sent as it is: it was committed at
 /// `base_offset` in `leader_epoch`.
 fn is_right(head: &[u8; BATCH_HEAD_BYTES], base_offset: Offset, leader_epoch: LeaderEpoch) -> bool {
@@ -47,24 +58,32 @@ fn is_right(head: &[u8; BATCH_HEAD_BYTES], base_offset: Offset, leader_epoch: Le
     *head == head16(base_offset, leader_epoch, length) || twins::is_on(Twin::HeadsBelieved)
 }
 
-/// The batches wanted of an extent, if they may be sent from their file. `None`: read them.
-pub(crate) fn lend(reader: &LogReader, extent: &Extent, wanted: Wanted) -> Option<Lent> {
+/// The batches wanted of an extent, if they may be sent from their file.
+pub(crate) fn lend(reader: &LogReader, extent: &Extent, wanted: Wanted) -> Lending {
     let length = extent.length as usize;
     let mut head = [0; BATCH_HEAD_BYTES];
     if !reader.peek(extent.file, extent.position, &mut head)
         || !is_right(&head, extent.base_offset, extent.leader_epoch)
     {
-        return None;
+        return Lending::Read;
     }
-    let (from, to) = match wanted.from <= extent.base_offset && length <= wanted.bytes_max {
+    let whole = wanted.from <= extent.base_offset && length <= wanted.bytes_max;
+    let (from, to) = match whole {
         true => (0, length),
-        false => walk(reader, extent, wanted)?,
+        false => match walk(reader, extent, wanted) {
+            Some((from, to)) if from == to => return Lending::TooLong,
+            Some(found) => found,
+            None => return Lending::Read,
+        },
     };
-    let range = reader.lend(extent.file, extent.position + from as u64, to - from)?;
-    Some(Lent { range, to_the_end: to == length })
+    match reader.lend(extent.file, extent.position + from as u64, to - from) {
+        Some(range) => Lending::Lent(Lent { range, to_the_end: to == length }),
+        None => Lending::Read,
+    }
 }
 
-/// Where in an extent the batches lie that are wanted.
+/// Where in an extent the batches lie that are wanted; nothing between the two if not even the first
+/// fits. `None` if that cannot be told from memory.
 fn walk(reader: &LogReader, extent: &Extent, wanted: Wanted) -> Option<(usize, usize)> {
     let length = extent.length as usize;
     let (mut at, mut offset, mut from) = (0, extent.base_offset, None);
@@ -87,7 +106,7 @@ fn walk(reader: &LogReader, extent: &Extent, wanted: Wanted) -> Option<(usize, u
         }
         at = next;
     }
-    from.filter(|from| *from < at).map(|from| (from, at))
+    from.map(|from| (from, at))
 }
 
 fn header_at(reader: &LogReader, extent: &Extent, at: usize) -> Option<BatchHeader> {

@@ -18,7 +18,7 @@ use tidemill_metadata_state::{Entry, Extent};
 use tidemill_records::{BATCH_HEAD_BYTES, Batch, head16};
 
 use crate::budget::{Budget, Held};
-use crate::lending::{Lent, Wanted};
+use crate::lending::{Lending, Wanted};
 use crate::log_bytes::{LogBytes, ReadError};
 use crate::view::View;
 
@@ -181,28 +181,30 @@ impl LogReads {
         {
             return reading.take_pieces(extent, pieces);
         }
-        if self.lend(extent, reading) {
+        if reading.take_lent(self.bytes.lend(extent, reading.wanted())) {
+            return Ok(());
+        }
+        let wanted = reading.wanted();
+        // An extent is not read for a part of it, if something is answered already; the rest of the
+        // answer stays empty instead.
+        if !wanted.at_least_one && extent.length as usize > wanted.bytes_max {
+            reading.full = true;
             return Ok(());
         }
         if !reading.try_hold(&self.answers, extent.length) {
             // Who holds a share never waits for another: two such would wait for each other.
-            if !reading.wanted().at_least_one {
+            if !wanted.at_least_one {
                 reading.full = true;
                 return Ok(());
             }
             self.bytes.open(extent).await?;
-            if self.lend(extent, reading) {
+            if reading.take_lent(self.bytes.lend(extent, wanted)) {
                 return Ok(());
             }
             reading.held = Some(self.answers.hold_contending(extent.length).await);
         }
         let pieces = self.bytes.read(extent, self.view.readable_up_to(extent.file)).await?;
         reading.take_pieces(extent, pieces)
-    }
-
-    fn lend(&self, extent: &Extent, reading: &mut Reading) -> bool {
-        let lent = self.bytes.lend(extent, reading.wanted());
-        lent.map(|lent| reading.take_lent(lent)).is_some()
     }
 
     async fn read_folded(
@@ -262,9 +264,20 @@ impl Reading {
         }
     }
 
-    fn take_lent(&mut self, lent: Lent) {
-        self.records.push_lent(lent.range);
-        self.full = !lent.to_the_end || self.records.len() >= self.spec.bytes_max;
+    /// Takes what was lent. `false`: the extent has to be read.
+    fn take_lent(&mut self, lending: Lending) -> bool {
+        match lending {
+            Lending::Lent(lent) => {
+                self.records.push_lent(lent.range);
+                self.full = !lent.to_the_end || self.records.len() >= self.spec.bytes_max;
+                true
+            }
+            Lending::TooLong => {
+                self.full = true;
+                true
+            }
+            Lending::Read => false,
+        }
     }
 
     /// Takes the batches of an extent, in pieces that each hold whole batches.

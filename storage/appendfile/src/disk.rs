@@ -135,7 +135,8 @@ pub trait ReadFile: Send + Sync + 'static {
     }
 
     /// The bytes as a range that a socket can take from the file, if the system holds them in memory
-    /// now, as far as can be told cheaply. `None`: use [`ReadFile::read`].
+    /// now, as far as can be told cheaply; the caller has just [peeked](Self::peek) at the first of
+    /// them. `None`: use [`ReadFile::read`].
     fn lend(&self, position: u64, length: usize) -> Option<FileRange> {
         let _ = (position, length);
         None

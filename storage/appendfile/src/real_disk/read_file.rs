@@ -19,9 +19,10 @@ use crate::disk::{DiskError, ReadFile};
 /// caller's runtime.
 const IN_PLACE_BYTES_MAX: usize = 256 * 1024;
 
-/// A range that is lent is looked at once in so many bytes: the system reads ahead and drops pages in
-/// runs about as long.
-const PROBE_BYTES: usize = 64 * 1024;
+/// A range that is lent is looked at once in so many bytes, and not at its start, which whoever borrows
+/// it has just peeked at: the system reads ahead and drops pages in long runs, and each look costs as
+/// much as sending two KiB.
+const PROBE_BYTES: u64 = 256 * 1024;
 
 /// A file being read.
 pub(super) struct RealReadFile {
@@ -89,12 +90,13 @@ impl ReadFile for RealReadFile {
     }
 
     fn lend(&self, position: u64, length: usize) -> Option<FileRange> {
-        let last = position + (length as u64).checked_sub(1)?;
-        let all = (position..last).step_by(PROBE_BYTES).chain([last]);
-        for probe in all {
+        let end = position.checked_add(length as u64)?;
+        let mut probe = position + PROBE_BYTES;
+        while probe < end {
             if !self.opened.is_cached(probe) {
                 return None;
             }
+            probe += PROBE_BYTES;
         }
         let file = Arc::clone(&self.opened) as Arc<dyn LendingFile>;
         Some(FileRange::new(file, position, length))
