@@ -60,7 +60,8 @@ impl SpaceGuard {
     /// Measures the room, and gives up or takes the reserve as that asks for.
     ///
     /// # Errors
-    /// Those of the disk; the state is then as it was.
+    /// Those of measuring; the state is then as it was. A reserve that could not be given up or taken
+    /// is told in the log, and tried again by the next check.
     pub async fn check(&self) -> Result<SpaceState, DiskError> {
         let free_bytes = self.disk.free_bytes().await?;
         let decision = self.limits.decide(self.state(), self.is_reserve_held(), free_bytes);
@@ -68,10 +69,13 @@ impl SpaceGuard {
             tracing::warn!(free_bytes, state = ?decision.state, "room on the disk");
         }
         self.is_low.store(decision.state == SpaceState::Low, Ordering::Relaxed);
-        match decision.reserve {
-            Reserve::Keep => {}
-            Reserve::Release => self.release().await?,
-            Reserve::Take => self.take().await?,
+        let changed = match decision.reserve {
+            Reserve::Keep => Ok(()),
+            Reserve::Release => self.release().await,
+            Reserve::Take => self.take().await,
+        };
+        if let Err(error) = changed {
+            tracing::warn!(%error, reserve = ?decision.reserve, "the reserve stays as it is for now");
         }
         Ok(decision.state)
     }
@@ -106,7 +110,7 @@ impl SpaceGuard {
 #[cfg(test)]
 mod tests {
     use tidemill_appendfile::Disk;
-    use tidemill_appendfile::twin::MemoryDisk;
+    use tidemill_appendfile::twin::{FaultyDisk, MemoryDisk, Toxic, ToxicKind, Toxics};
 
     use super::*;
 
@@ -128,6 +132,23 @@ mod tests {
         assert_eq!(disk.free_bytes().await.unwrap(), 550);
         disk.remove("data").await.unwrap();
         assert_eq!(guard.check().await.unwrap(), SpaceState::Plenty);
+        assert!(guard.is_reserve_held());
+    }
+
+    #[tokio::test]
+    async fn a_reserve_that_cannot_be_taken_does_not_keep_producers_out() {
+        let memory = MemoryDisk::with_capacity(10_000);
+        memory.create("data", 9500).await.unwrap();
+        let toxics = Toxics::new(1);
+        let disk = FaultyDisk::over_memory(memory.clone(), toxics.clone());
+        let guard = SpaceGuard::open(Arc::new(disk), LIMITS).await.unwrap();
+        assert_eq!(guard.check().await.unwrap(), SpaceState::Low);
+        toxics.add(Toxic::always("no reserve", ToxicKind::FailCreate).only_at(RESERVE));
+        memory.remove("data").await.unwrap();
+        assert_eq!(guard.check().await.unwrap(), SpaceState::Plenty);
+        assert_eq!((guard.state(), guard.is_reserve_held()), (SpaceState::Plenty, false));
+        toxics.remove("no reserve");
+        guard.check().await.unwrap();
         assert!(guard.is_reserve_held());
     }
 
