@@ -3,6 +3,8 @@
 //! The index says which entry *may* hold a record that reaches a time: its max timestamp does, but
 //! the record may lie below the log start. So entries are tried one after another.
 
+mod largest;
+
 use tidemill_base::{Offset, PartitionId, TimestampMs};
 use tidemill_kafka::ErrorCode;
 use tidemill_metadata_state::{Entry, Extent};
@@ -10,6 +12,7 @@ use tidemill_records::{
     Batch, DecompressLimits, Records, RecordsError, TimestampType, find_timestamp,
 };
 
+pub(crate) use self::largest::latest_timestamp;
 use crate::broker::Broker;
 
 /// Entries tried for one question: far more than a log start can hide.
@@ -32,7 +35,7 @@ pub(crate) async fn first_at(
         };
         let extents = extents(broker, partition, &entry).await?;
         for extent in extents.into_iter().filter(|extent| extent.max_timestamp >= timestamp) {
-            let found = search_extent(broker, &extent, |broker, batch, base| {
+            let found = each_batch(broker, &extent, |batch, base| {
                 first_in_batch(broker, batch, base, timestamp, log_start)
             })
             .await?;
@@ -43,22 +46,6 @@ pub(crate) async fn first_at(
         from = entry.end_offset();
     }
     Ok(None)
-}
-
-/// The first record that has the largest timestamp of the partition.
-pub(crate) async fn latest_timestamp(
-    broker: &Broker,
-    partition: PartitionId,
-) -> Result<Option<Found>, ErrorCode> {
-    let largest = {
-        let projection = broker.view.projection();
-        let view = projection.partition(partition).ok_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)?;
-        view.max_timestamp()
-    };
-    match largest {
-        Some(largest) => first_at(broker, partition, largest).await,
-        None => Ok(None),
-    }
 }
 
 fn log_start(broker: &Broker, partition: PartitionId) -> Result<Offset, ErrorCode> {
@@ -93,11 +80,12 @@ async fn extents(
     }
 }
 
-async fn search_extent(
+/// Shows the batches of an extent with their base offsets to `search`, until it finds something.
+async fn each_batch<T>(
     broker: &Broker,
     extent: &Extent,
-    mut search: impl FnMut(&Broker, &Batch, Offset) -> Result<Option<Found>, RecordsError>,
-) -> Result<Option<Found>, ErrorCode> {
+    mut search: impl FnMut(&Batch, Offset) -> Result<Option<T>, RecordsError>,
+) -> Result<Option<T>, ErrorCode> {
     let bytes = broker.reads.bytes();
     let up_to = broker.view.readable_up_to(extent.file);
     let pieces = bytes.read(extent, up_to).await.map_err(|error| error.code())?;
@@ -105,9 +93,7 @@ async fn search_extent(
     for mut piece in pieces {
         while !piece.is_empty() {
             let batch = Batch::split_off(&mut piece).map_err(|_| ErrorCode::CORRUPT_MESSAGE)?;
-            if let Some(found) =
-                search(broker, &batch, base).map_err(|_| ErrorCode::CORRUPT_MESSAGE)?
-            {
+            if let Some(found) = search(&batch, base).map_err(|_| ErrorCode::CORRUPT_MESSAGE)? {
                 return Ok(Some(found));
             }
             base = base.plus(batch.header().offsets_taken());

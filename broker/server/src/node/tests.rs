@@ -26,6 +26,7 @@ use crate::service::{Dispatched, Service, ServiceConnection};
 mod groups;
 mod lending;
 mod orphans;
+mod time_search;
 
 /// Keeps the tasks of one life, so that they can be killed together.
 #[derive(Default)]

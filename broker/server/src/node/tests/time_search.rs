@@ -1,0 +1,77 @@
+//! Times of records: found by ListOffsets, and told to those who retry.
+
+use tidemill_kafka::messages::delete_records::{
+    DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic,
+};
+use tidemill_records::BatchHeader;
+
+use super::*;
+
+const LATEST_TIMESTAMP: i64 = -3;
+
+async fn delete_below(client: &mut Client, offset: i64) {
+    let partition = DeleteRecordsPartition { partition_index: 0, offset };
+    let topic = DeleteRecordsTopic { name: "t".into(), partitions: vec![partition] };
+    let request = DeleteRecordsRequest { topics: vec![topic], timeout_ms: 1000 };
+    let response = client.call(&request, 2).await;
+    assert_eq!(response.topics[0].partitions[0].error_code, ErrorCode::NONE);
+}
+
+/// Castagnoli's, a bit at a time.
+fn crc32c(bytes: &[u8]) -> u32 {
+    let crc = bytes.iter().fold(u32::MAX, |crc, byte| {
+        (0..8).fold(crc ^ u32::from(*byte), |crc, _| (crc >> 1) ^ (0x82F6_3B78 * (crc & 1)))
+    });
+    !crc
+}
+
+/// Records under a header that claims a larger timestamp than any of them has.
+fn records_claiming(claim: i64, timestamps: &[i64]) -> Bytes {
+    let mut bytes = records(timestamps).to_vec();
+    let header = BatchHeader::parse(&bytes).unwrap();
+    let header = BatchHeader { max_timestamp: TimestampMs(claim), ..header }.encode();
+    bytes[..header.len()].copy_from_slice(&header);
+    let crc = crc32c(&bytes[21..]);
+    bytes[17..21].copy_from_slice(&crc.to_be_bytes());
+    bytes.into()
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_largest_timestamp_is_of_what_the_log_start_left() {
+    let mut client = Client::start(&disks()).await;
+    client.create("t", 1).await;
+    assert_eq!(client.offset_at("t", LATEST_TIMESTAMP).await, (-1, -1));
+    client.produce("t", records(&[90, 10, 30, 30, 20])).await;
+    client.produce("t", records(&[25, 5])).await;
+    assert_eq!(client.offset_at("t", LATEST_TIMESTAMP).await, (0, 90));
+    delete_below(&mut client, 1).await;
+    assert_eq!(client.offset_at("t", LATEST_TIMESTAMP).await, (2, 30));
+    delete_below(&mut client, 3).await;
+    assert_eq!(client.offset_at("t", LATEST_TIMESTAMP).await, (3, 30));
+    delete_below(&mut client, 4).await;
+    assert_eq!(client.offset_at("t", LATEST_TIMESTAMP).await, (5, 25));
+    delete_below(&mut client, 7).await;
+    assert_eq!(client.offset_at("t", LATEST_TIMESTAMP).await, (-1, -1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_largest_timestamp_is_a_records_whatever_headers_claim() {
+    let mut client = Client::start(&disks()).await;
+    client.create("t", 1).await;
+    for batch in [
+        records(&[60, 70]),
+        records_claiming(80, &[10]),
+        records(&[70]),
+        records_claiming(90, &[65]),
+        records(&[-5]),
+    ] {
+        assert_eq!(client.produce("t", batch).await.error_code, ErrorCode::NONE);
+    }
+    assert_eq!(client.offset_at("t", LATEST_TIMESTAMP).await, (1, 70));
+    delete_below(&mut client, 2).await;
+    assert_eq!(client.offset_at("t", LATEST_TIMESTAMP).await, (3, 70));
+    delete_below(&mut client, 4).await;
+    assert_eq!(client.offset_at("t", LATEST_TIMESTAMP).await, (4, 65));
+    delete_below(&mut client, 5).await;
+    assert_eq!(client.offset_at("t", LATEST_TIMESTAMP).await, (5, -5));
+}
