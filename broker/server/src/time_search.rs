@@ -1,8 +1,9 @@
-//! Offsets by timestamp: through the index, then the batches of an entry, then the records.
+//! Offsets by timestamp, and the time of a stored batch: through the index, then the batches of an entry, then the records.
 //!
 //! The index says which entry *may* hold a record that reaches a time: its max timestamp does, but
 //! the record may lie below the log start. So entries are tried one after another.
 
+mod append_time;
 mod largest;
 
 use tidemill_base::{Offset, PartitionId, TimestampMs};
@@ -12,6 +13,7 @@ use tidemill_records::{
     Batch, DecompressLimits, Records, RecordsError, TimestampType, find_timestamp,
 };
 
+pub(crate) use self::append_time::append_time;
 pub(crate) use self::largest::latest_timestamp;
 use crate::broker::Broker;
 

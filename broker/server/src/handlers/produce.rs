@@ -25,6 +25,7 @@ use self::kept::Slices;
 use crate::authorization::{Operation, Resource};
 use crate::broker::Broker;
 use crate::kafka_service::Context;
+use crate::time_search;
 
 /// The first version that is served; older ones are listed only so that old clients compress.
 const VERSION_SERVED_MIN: i16 = 3;
@@ -49,6 +50,8 @@ pub(crate) struct Admitted {
 struct Place {
     topic: usize,
     partition: usize,
+    /// The partition that the batch goes to.
+    stored_in: PartitionId,
     append_time_ms: i64,
 }
 
@@ -73,7 +76,7 @@ impl Admitted {
 
     /// Waits until every batch is decided, or the client's time is up: then the answer is
     /// REQUEST_TIMED_OUT, which leaves open whether the batches are stored.
-    pub(crate) async fn answer(mut self) -> ProduceResponse {
+    pub(crate) async fn answer(mut self, broker: &Broker) -> ProduceResponse {
         let Some(answers) = self.answers.take() else { return self.response };
         let answers = match tokio::time::timeout(self.timeout, answers).await {
             Ok(Ok(answers)) => answers,
@@ -83,10 +86,24 @@ impl Admitted {
             if answer == BatchAnswer::Failed(FlushFailure::StoreFull) {
                 self.response.throttle_time_ms = THROTTLE_WHEN_FULL_MS;
             }
+            let append_time_ms = self.append_time_ms(broker, place, answer).await;
             let topic = &mut self.response.responses[place.topic];
-            fill(&mut topic.partition_responses[place.partition], answer, place.append_time_ms);
+            fill(&mut topic.partition_responses[place.partition], answer, append_time_ms);
         }
         self.response
+    }
+
+    /// The append time to answer: of a duplicate that of its first append, as Kafka does.
+    async fn append_time_ms(&self, broker: &Broker, place: &Place, answer: BatchAnswer) -> i64 {
+        let BatchAnswer::Decided(BatchOutcome::Duplicate { base_offset, .. }) = answer else {
+            return place.append_time_ms;
+        };
+        if !place.is_stamped() {
+            return NOT_STAMPED;
+        }
+        let first = time_search::append_time(broker, place.stored_in, base_offset);
+        let first = tokio::time::timeout(self.timeout, first).await.ok().flatten();
+        first.map_or(NOT_STAMPED, |first| first.0)
     }
 
     /// Lets go of a frame of `frame_bytes` if its batches would keep much more alive than themselves.
@@ -161,7 +178,8 @@ fn check(
             if let Some((batch, append_time_ms)) = batch {
                 let topic = admitted.response.responses.len();
                 let partition = response.partition_responses.len();
-                admitted.places.push(Place { topic, partition, append_time_ms });
+                let stored_in = batch.facts.partition;
+                admitted.places.push(Place { topic, partition, stored_in, append_time_ms });
                 batches.push(batch);
             }
             response.partition_responses.push(answer);

@@ -61,12 +61,12 @@ impl Call {
         let admitted = checked.submit(&broker, lane, frame_bytes);
         if admitted.wants_no_answer() {
             return Dispatched::Silent(Box::pin(async move {
-                admitted.answer().await;
+                admitted.answer(&broker).await;
                 broker.request_metrics.answered(ApiKey::Produce, since);
             }));
         }
         Dispatched::Later(Box::pin(async move {
-            let response = admitted.answer().await;
+            let response = admitted.answer(&broker).await;
             broker.request_metrics.answered(ApiKey::Produce, since);
             encoded(correlation_id, &response, context.version)
         }))

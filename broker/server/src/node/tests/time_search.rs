@@ -1,5 +1,6 @@
 //! Times of records: found by ListOffsets, and told to those who retry.
 
+use tidemill_kafka::messages::create_topics::CreatableTopicConfig;
 use tidemill_kafka::messages::delete_records::{
     DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic,
 };
@@ -74,4 +75,46 @@ async fn the_largest_timestamp_is_a_records_whatever_headers_claim() {
     assert_eq!(client.offset_at("t", LATEST_TIMESTAMP).await, (4, 65));
     delete_below(&mut client, 5).await;
     assert_eq!(client.offset_at("t", LATEST_TIMESTAMP).await, (5, -5));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_batch_sent_again_is_answered_with_the_time_of_its_first_append() {
+    let disks = disks();
+    let mut client = Client::start(&disks).await;
+    let topic = CreatableTopic {
+        name: "t".into(),
+        num_partitions: 1,
+        replication_factor: 1,
+        configs: vec![CreatableTopicConfig {
+            name: "message.timestamp.type".into(),
+            value: Some("LogAppendTime".into()),
+        }],
+        ..CreatableTopic::default()
+    };
+    let request = CreateTopicsRequest { topics: vec![topic], ..CreateTopicsRequest::default() };
+    client.call(&request, 7).await;
+    let id = tidemill_kafka::messages::InitProducerIdRequest {
+        producer_id: -1,
+        producer_epoch: -1,
+        ..Default::default()
+    };
+    let id = client.call(&id, 4).await.producer_id;
+    let batch = |sequence| batch_of(Codec::Lz4, b"value", id, sequence);
+    let mut times = Vec::new();
+    for sequence in 0..3 {
+        let first = client.produce("t", batch(sequence)).await;
+        assert_eq!((first.error_code, first.base_offset), (ErrorCode::NONE, i64::from(sequence)));
+        times.push(first.log_append_time_ms);
+        tokio::time::advance(Duration::from_secs(7)).await;
+    }
+    assert!(times.is_sorted_by(|a, b| a < b) && times[0] > 0, "{times:?}");
+    let again = client.produce("t", batch(1)).await;
+    assert_eq!((again.base_offset, again.log_append_time_ms), (1, times[1]));
+    client.spawn.kill().await;
+    let mut client = Client::start(&disks).await;
+    let again = client.produce("t", batch(2)).await;
+    assert_eq!((again.base_offset, again.log_append_time_ms), (2, times[2]));
+    delete_below(&mut client, 3).await;
+    let again = client.produce("t", batch(2)).await;
+    assert_eq!((again.base_offset, again.log_append_time_ms), (2, -1));
 }
