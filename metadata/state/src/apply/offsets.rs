@@ -1,5 +1,7 @@
 //! Committing, deleting and expiring the offsets of groups.
 
+use std::collections::BTreeMap;
+
 use tidemill_base::twins::{self, Twin};
 use tidemill_base::{GroupEpoch, PartitionIndex, TopicId};
 
@@ -22,20 +24,15 @@ impl MetadataState {
             check_claim(group, command.epoch)?;
             group.admits(command.committer.as_ref())?;
         }
-        let results = command
-            .offsets
-            .iter()
-            .map(|offset| self.commit_offset(&command.group, offset, change))
-            .collect();
+        let results: Vec<Result<(), Refusal>> =
+            command.offsets.iter().map(|offset| self.check_offset(offset)).collect();
+        let accepted = command.offsets.iter().zip(&results).filter(|(_, result)| result.is_ok());
+        self.store_offsets(&command.group, accepted.map(|(offset, _)| offset), change)?;
         Ok(Outcome::Offsets(results))
     }
 
-    fn commit_offset(
-        &mut self,
-        name: &str,
-        commit: &OffsetCommit,
-        change: &mut Change,
-    ) -> Result<(), Refusal> {
+    /// Whether the offset may be committed, as far as that is its own matter.
+    fn check_offset(&self, commit: &OffsetCommit) -> Result<(), Refusal> {
         if commit.metadata.len() > Group::OFFSET_METADATA_BYTES_MAX {
             return Err(Refusal::OffsetMetadata { max: Group::OFFSET_METADATA_BYTES_MAX as u64 });
         }
@@ -44,24 +41,43 @@ impl MetadataState {
         if index >= topic.partitions.len() {
             return Err(Refusal::UnknownPartition);
         }
+        Ok(())
+    }
+
+    /// Stores all of the offsets, or none where they would pass a limit: a commit is atomic.
+    fn store_offsets<'a>(
+        &mut self,
+        name: &str,
+        commits: impl Iterator<Item = &'a OffsetCommit>,
+        change: &mut Change,
+    ) -> Result<(), Refusal> {
         let group = self.groups.get_mut(name).ok_or(Refusal::UnknownGroup)?;
-        let key = (commit.topic, commit.partition);
-        let offset = CommittedOffset {
+        let committed_at = change.now();
+        let offset = |commit: &OffsetCommit| CommittedOffset {
             offset: commit.offset,
             leader_epoch: commit.leader_epoch,
             metadata: commit.metadata.clone(),
-            committed_at: change.now(),
+            committed_at,
         };
-        let (known, old_weight) =
-            group.offsets.get(&key).map_or((0, 0), |known| (1, known.weight()));
-        let (offsets, limits) = (self.offsets + 1 - known, &self.cluster.limits);
-        let bytes = self.group_bytes + offset.weight() - old_weight;
+        // Of several for one partition the last counts.
+        let stored: BTreeMap<(TopicId, PartitionIndex), CommittedOffset> =
+            commits.map(|commit| ((commit.topic, commit.partition), offset(commit))).collect();
+        let (mut offsets, mut bytes) = (self.offsets, self.group_bytes);
+        for (key, offset) in &stored {
+            match group.offsets.get(key) {
+                Some(known) => bytes -= known.weight(),
+                None => offsets += 1,
+            }
+            bytes += offset.weight();
+        }
+        let limits = &self.cluster.limits;
         limit("committed offsets", offsets, limits.offsets_max)?;
         limit("bytes of groups", bytes, limits.group_bytes_max)?;
-        self.offsets = offsets;
-        self.group_bytes = bytes;
-        group.offsets.insert(key, offset);
-        self.changed.offset(name, key);
+        (self.offsets, self.group_bytes) = (offsets, bytes);
+        for (key, offset) in stored {
+            group.offsets.insert(key, offset);
+            self.changed.offset(name, key);
+        }
         Ok(())
     }
 

@@ -291,12 +291,30 @@ fn groups_are_bounded_in_number_and_bytes() {
     let mut long = offset(&cluster, 0, 1);
     long.metadata = "x".repeat(4_000);
     let offsets = vec![offset(&cluster, 0, 1), long];
-    let refused = Err(Refusal::Limit { what: "bytes of groups", max: 4_000 });
-    assert_eq!(commit(&mut cluster, epoch, None, offsets), Outcome::Offsets(vec![Ok(()), refused]));
+    assert_eq!(commit(&mut cluster, epoch, None, offsets), full("bytes of groups", 4_000));
+    assert_eq!(stored(&cluster), [], "a commit is refused whole");
     complete(&mut cluster, epoch, 1, &["m"]);
     complete(&mut cluster, epoch, 2, &[]);
     cluster.apply(DeleteGroups { groups: vec!["g".to_owned(), "h".to_owned()] });
     assert_eq!(cluster.state.group_bytes, 0);
+}
+
+#[test]
+fn a_commit_that_passes_the_limit_of_offsets_changes_nothing() {
+    let mut cluster = Harness::with_limits(Limits { offsets_max: 2, ..Limits::default() });
+    cluster.topic("t", 3);
+    let epoch = claimed(&mut cluster);
+    let committed = |partitions: &[(i32, i64)], cluster: &mut Harness| {
+        let offsets = partitions.iter().map(|(index, at)| offset(cluster, *index, *at)).collect();
+        commit(cluster, epoch, None, offsets)
+    };
+    let full = Outcome::Refused(Refusal::Limit { what: "committed offsets", max: 2 });
+    assert_eq!(committed(&[(0, 1)], &mut cluster), Outcome::Offsets(vec![Ok(())]));
+    assert_eq!(committed(&[(0, 2), (1, 2), (2, 2)], &mut cluster), full);
+    assert_eq!(stored(&cluster), [(0, 1)]);
+    let twice = committed(&[(0, 3), (1, 3), (1, 4)], &mut cluster);
+    assert_eq!(twice, Outcome::Offsets(vec![Ok(()); 3]), "a partition counts once");
+    assert_eq!(stored(&cluster), [(0, 3), (1, 4)]);
 }
 
 #[cfg(feature = "twins")]
