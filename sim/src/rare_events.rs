@@ -21,6 +21,8 @@ pub const REQUIRED: &[&str] = &[
     "state saved",
     "log replayed",
     "condemned commit",
+    "late offsets refused",
+    "fold refused",
     "orphan of the present life collected",
     "late fold of a deleted object refused",
     "sent from a file",

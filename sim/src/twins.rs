@@ -22,4 +22,5 @@ pub const CAUGHT: &[Twin] = &[
     Twin::StaleSequenceAccepted,
     Twin::OrphanNotCondemned,
     Twin::HeadsBelieved,
+    Twin::OffsetsNotFenced,
 ];

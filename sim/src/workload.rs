@@ -3,6 +3,7 @@
 pub mod admin;
 pub mod consumer;
 pub mod idempotent;
+pub mod late_offsets;
 pub mod orphans;
 pub mod plain;
 pub mod requests;

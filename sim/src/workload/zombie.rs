@@ -1,4 +1,4 @@
-//! Commands that must be refused: from below a floor, and folds of what has changed.
+//! Commands that must be refused: from below a floor, folds of what has changed, and late offsets.
 //!
 //! In one process they would not arise; in a cluster late messages and paused processes bring them. So
 //! they are made here, and proposed to the metadata of the present life.
@@ -14,7 +14,7 @@ use tidemill_metadata_state::fold::{self, FoldPolicy};
 use tidemill_metadata_state::outcome::FoldOutcome;
 use tidemill_metadata_state::{MetadataState, Outcome};
 
-use super::Clients;
+use super::{Clients, late_offsets};
 use crate::world::lives::Life;
 
 /// A lane that no writer of the node uses.
@@ -31,6 +31,7 @@ pub async fn run(clients: Clients) {
         let tried = async {
             condemned_commit(&clients, &life, sequence).await;
             stale_fold(&clients, &life).await;
+            late_offsets::attempt(&clients, &life).await;
         };
         tokio::select! {
             biased;
