@@ -3,6 +3,7 @@
 //! The order of a start: metadata (recovered, leading), registration under a new epoch, lanes,
 //! listener. From the registration on nothing of an earlier life of this broker can be committed.
 
+mod advertised;
 mod config;
 
 use std::net::SocketAddr;
@@ -48,8 +49,9 @@ pub use config::NodeConfig;
 #[cfg(test)]
 mod tests;
 
-/// How long a drain waits for requests under way.
-const DRAIN_MAX: Duration = Duration::from_secs(10);
+/// How long a drain waits, once connections are done with, for the metadata to be saved. What is not
+/// saved is replayed by the next start.
+pub const CLOSE_MAX: Duration = Duration::from_secs(10);
 
 /// The feature level of this build.
 const FEATURE_LEVEL: u16 = 1;
@@ -142,13 +144,17 @@ impl Node {
     ///
     /// # Errors
     /// [`StartError`] says what failed and what may be done.
-    pub async fn start(config: NodeConfig, ports: NodePorts) -> Result<Self, StartError> {
+    pub async fn start(mut config: NodeConfig, ports: NodePorts) -> Result<Self, StartError> {
         let bound = bind(&config)?;
         let kafka_address = bound.as_ref().and_then(|bound| bound.local_addr().ok());
+        let listener = advertised::listener(&config, kafka_address);
+        if let Some(bound) = kafka_address {
+            advertised::describe(&mut config.startup_configs, bound, &listener);
+        }
         let random_ids = RandomIds::new(ports.seed);
         let view = Arc::new(View::default());
         let metadata = open_metadata(&config, &ports, &view, &random_ids).await?;
-        let epoch = register(&config, &metadata, kafka_address).await?;
+        let epoch = register(&config, &metadata, listener).await?;
         let cache = Arc::new(HotCache::new(config.hot_cache_bytes));
         let reader = Arc::new(LogReader::new(
             Arc::clone(&cache),
@@ -270,18 +276,29 @@ impl Node {
         &self.memory
     }
 
-    /// Stops taking requests, answers those taken in, saves the metadata and ends.
-    pub async fn drain(self) {
+    /// Stops taking requests, answers those taken in for at most `answering_max`, saves the metadata
+    /// within [`CLOSE_MAX`] and ends.
+    pub async fn drain(self, answering_max: Duration) -> Drained {
         // No receiver is left if the listener has ended; then there is nothing to tell.
         let _ = self.closing.send(true);
         self.broker.groups.close();
-        let deadline = tokio::time::Instant::now() + DRAIN_MAX;
+        let deadline = tokio::time::Instant::now() + answering_max;
         let open = &self.counters.listener.open;
         while open.load(Ordering::Relaxed) > 0 && tokio::time::Instant::now() < deadline {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        self.broker.metadata.close().await;
+        let saved = tokio::time::timeout(CLOSE_MAX, self.broker.metadata.close()).await.is_ok();
+        Drained { connections_left: open.load(Ordering::Relaxed), saved }
     }
+}
+
+/// How a drain ended. Whatever it says, nothing acknowledged is lost.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Drained {
+    /// Connections with requests that were not answered in time.
+    pub connections_left: u64,
+    /// Whether the metadata was saved: if not, the next start replays more.
+    pub saved: bool,
 }
 
 fn bind(config: &NodeConfig) -> Result<Option<TcpListener>, StartError> {
@@ -315,18 +332,11 @@ const REGISTER_AGAIN: Duration = Duration::from_millis(100);
 async fn register(
     config: &NodeConfig,
     metadata: &MetadataHandle,
-    kafka_address: Option<SocketAddr>,
+    listener: Listener,
 ) -> Result<BrokerEpoch, StartError> {
-    let host = config.advertised_host.clone();
-    let host = host.or_else(|| kafka_address.map(|address| address.ip().to_string()));
-    let port = config.advertised_port.or_else(|| kafka_address.map(|address| address.port()));
     let command = RegisterBroker {
         broker: config.broker_id,
-        listeners: vec![Listener {
-            name: "PLAINTEXT".to_owned(),
-            host: host.unwrap_or_else(|| "localhost".to_owned()),
-            port: port.unwrap_or(9092),
-        }],
+        listeners: vec![listener],
         zone: config.zone.clone(),
         http_address: config.http_address.clone(),
         feature_level_max: FEATURE_LEVEL,

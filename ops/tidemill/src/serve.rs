@@ -152,18 +152,29 @@ fn cannot_start(error: &tidemill_broker_server::node::StartError) -> Failure {
 }
 
 /// Lets the node answer what it has taken in.
-async fn drain(node: Node, timeout: Duration, signals: &mut StopSignals) -> Result<(), Failure> {
-    tokio::select! {
-        drained = tokio::time::timeout(timeout, node.drain()) => {
-            if drained.is_err() {
-                tracing::warn!(?timeout, "not everything was answered in time; ending anyway");
-            }
-            Ok(())
-        }
+async fn drain(
+    node: Node,
+    answering_max: Duration,
+    signals: &mut StopSignals,
+) -> Result<(), Failure> {
+    let drained = tokio::select! {
+        drained = node.drain(answering_max) => drained,
         signal = signals.second() => {
-            Err(Failure::failed(format!("ended at once by a second signal ({signal})")))
+            return Err(Failure::failed(format!("ended at once by a second signal ({signal})")));
         }
+    };
+    if drained.connections_left > 0 {
+        let connections = drained.connections_left;
+        tracing::warn!(
+            connections,
+            ?answering_max,
+            "not everything was answered within node.drain_timeout_ms; ending anyway"
+        );
     }
+    if !drained.saved {
+        tracing::warn!("the metadata was not saved in time; the next start takes longer");
+    }
+    Ok(())
 }
 
 /// Says what whoever started the server wants to know, whatever is logged.

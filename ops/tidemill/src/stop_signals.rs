@@ -37,6 +37,9 @@ impl StopSignals {
 
     /// Waits for the second signal, which means at once. A closed input is no signal: whoever closes it
     /// may well send one signal too.
+    ///
+    /// The system keeps one of a kind: of two SIGTERMs sent before the first was taken, some
+    /// microseconds apart, it delivers one. Who stops like that gets a drain, within its time.
     pub(crate) async fn second(&mut self) -> &'static str {
         loop {
             let signal = self.signal().await;

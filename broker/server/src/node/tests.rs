@@ -400,3 +400,23 @@ async fn acknowledged_records_survive_a_crash() {
         disks.store.crash();
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_drain_waits_as_long_as_it_is_told_and_says_what_is_left() {
+    for (ends_after_s, waits_s, connections_left) in [(12, 12, 0), (90, 25, 1)] {
+        let client = Client::start(&disks()).await;
+        let listener = Arc::clone(&client.node.counters().listener);
+        listener.open.fetch_add(1, Ordering::Relaxed);
+        let started = tokio::time::Instant::now();
+        let connection = async {
+            tokio::time::sleep(Duration::from_secs(ends_after_s)).await;
+            listener.open.fetch_sub(1, Ordering::Relaxed);
+        };
+        let drain = async {
+            let drained = client.node.drain(Duration::from_secs(25)).await;
+            (drained, started.elapsed().as_secs())
+        };
+        let ((drained, waited_s), ()) = tokio::join!(drain, connection);
+        assert_eq!((drained, waited_s), (Drained { connections_left, saved: true }, waits_s));
+    }
+}

@@ -62,7 +62,8 @@ pub(crate) const KEYS: &[Key] = &[
         node.drain_timeout_ms,
         Range::Millis(1, HOUR_MS),
         "How long a stop by SIGTERM or SIGINT may take to answer what was taken in. After that the \
-         process ends anyway, which loses nothing that was acknowledged."
+         process saves its metadata, for 10 s at most, and ends anyway, which loses nothing that was \
+         acknowledged."
     ),
     key!(
         kafka.listen_address,

@@ -94,7 +94,8 @@ A topic's value is its own, else the cluster's, else the default. A value that i
 const CLUSTER_HEAD: &str = "
 ## Cluster
 
-Changed for all brokers at once, with any Kafka tool that alters configs of the broker entity with the empty name.
+Changed for all brokers at once, with any Kafka tool that alters configs of the broker entity with the empty name. A group
+has at most 2,000 members, whatever `group.max.size` says: its record has to fit into one command.
 
 ";
 

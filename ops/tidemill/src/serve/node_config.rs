@@ -55,13 +55,9 @@ fn set_lane_limits(node: &mut NodeConfig, log: &LogSection) {
 }
 
 /// What the broker tells of itself in DescribeConfigs, by Kafka's names, and what stands behind the
-/// configs of the cluster.
+/// configs of the cluster. Where it listens is known to the node alone.
 fn startup_configs(config: &Config, http_address: SocketAddr) -> BTreeMap<String, String> {
     let (node, kafka) = (&config.node, &config.kafka);
-    let port = match kafka.advertised_port {
-        0 => u64::from(kafka.listen_address.port()),
-        port => port,
-    };
     let mut configs = vec![
         ("auto.create.topics.enable", kafka.auto_create_topics.to_string()),
         ("num.partitions", kafka.default_partitions.to_string()),
@@ -69,8 +65,6 @@ fn startup_configs(config: &Config, http_address: SocketAddr) -> BTreeMap<String
         ("broker.id", node.broker_id.to_string()),
         ("node.id", node.broker_id.to_string()),
         ("log.dirs", node.data_dir.clone()),
-        ("listeners", format!("PLAINTEXT://{}", kafka.listen_address)),
-        ("advertised.listeners", format!("PLAINTEXT://{}:{port}", advertised_host(kafka))),
         ("connections.max.idle.ms", kafka.idle_timeout_ms.to_string()),
         ("socket.request.max.bytes", kafka.request_bytes_max.to_string()),
         ("tidemill.http.address", http_address.to_string()),

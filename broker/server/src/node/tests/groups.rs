@@ -359,7 +359,7 @@ async fn a_drain_answers_the_members_that_wait() {
     let node = client.node;
     let drain = async {
         tokio::time::sleep(Duration::from_secs(1)).await;
-        node.drain().await;
+        node.drain(Duration::from_secs(10)).await;
     };
     let (joined, ()) = tokio::join!(late.join(READS_T), drain);
     assert_eq!(joined.error_code, ErrorCode::NOT_COORDINATOR);
