@@ -25,6 +25,10 @@ impl<K: Ord + Copy, V> ByteCache<K, V> {
         Self { bytes_max, state: Mutex::new(state) }
     }
 
+    pub(crate) fn held_bytes(&self) -> u64 {
+        self.state.lock().bytes as u64
+    }
+
     pub(crate) fn get(&self, key: K) -> Option<Arc<V>> {
         self.state.lock().values.get(&key).map(|(value, _)| Arc::clone(value))
     }
@@ -63,5 +67,6 @@ mod tests {
             [1, 2, 3].map(|key| cache.get(key).map(|value| *value)),
             [None, Some('b'), None]
         );
+        assert_eq!(cache.held_bytes(), 6);
     }
 }

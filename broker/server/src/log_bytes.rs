@@ -87,6 +87,18 @@ impl LogBytes {
         }
     }
 
+    /// Bytes of directories and blocks of index objects in memory.
+    #[must_use]
+    pub fn index_cache_bytes(&self) -> u64 {
+        self.directories.held_bytes() + self.blocks.held_bytes()
+    }
+
+    /// Bytes in memory that were read for consumers that lag.
+    #[must_use]
+    pub fn catch_up_read_bytes(&self) -> u64 {
+        self.reader.blocks_held_bytes()
+    }
+
     /// The bytes of an extent if they are in memory, in pieces of whole batches.
     #[must_use]
     pub fn in_memory(&self, extent: &Extent) -> Option<Vec<Bytes>> {

@@ -79,6 +79,9 @@ pub struct Bounds {
 pub struct ReadBatches {
     /// Whole batches, heads filled in.
     pub records: RecordParts,
+    /// How many records they hold. About, where a part of an extent is lent: by its share of the
+    /// bytes, so that fetches of all parts add up to the whole.
+    pub records_count: u64,
     /// Where the partition stood.
     pub bounds: Bounds,
 }
@@ -133,7 +136,7 @@ impl LogReads {
     /// Reads entries of one version of the projection.
     async fn read_version(&self, spec: ReadSpec) -> Result<ReadBatches, NotRead> {
         let (bounds, entries) = self.look_up(&spec).map_err(NotRead::Refused)?;
-        let mut reading = Reading { spec, records: RecordParts::new(), held: None, full: false };
+        let mut reading = Reading::new(spec);
         for entry in entries {
             let read = match entry {
                 Entry::Extent(extent) => self.read_extent(&extent, &mut reading).await,
@@ -149,7 +152,8 @@ impl LogReads {
         if let Some(held) = reading.held {
             reading.records.keep(Arc::new(held));
         }
-        Ok(ReadBatches { records: reading.records, bounds })
+        let Reading { records, records_count, .. } = reading;
+        Ok(ReadBatches { records, records_count, bounds })
     }
 
     fn look_up(&self, spec: &ReadSpec) -> Result<(Bounds, Vec<Entry>), ErrorCode> {
@@ -181,7 +185,7 @@ impl LogReads {
         {
             return reading.take_pieces(extent, pieces);
         }
-        if reading.take_lent(self.bytes.lend(extent, reading.wanted())) {
+        if reading.take_lent(extent, self.bytes.lend(extent, reading.wanted())) {
             return Ok(());
         }
         let wanted = reading.wanted();
@@ -198,7 +202,7 @@ impl LogReads {
                 return Ok(());
             }
             self.bytes.open(extent).await?;
-            if reading.take_lent(self.bytes.lend(extent, wanted)) {
+            if reading.take_lent(extent, self.bytes.lend(extent, wanted)) {
                 return Ok(());
             }
             reading.held = Some(self.answers.hold_contending(extent.length).await);
@@ -230,12 +234,17 @@ impl LogReads {
 struct Reading {
     spec: ReadSpec,
     records: RecordParts,
+    records_count: u64,
     /// What the records in memory take of the memory of answers.
     held: Option<Held>,
     full: bool,
 }
 
 impl Reading {
+    fn new(spec: ReadSpec) -> Self {
+        Self { spec, records: RecordParts::new(), records_count: 0, held: None, full: false }
+    }
+
     /// Takes a share of the memory of answers, if there is one to be had now.
     fn try_hold(&mut self, answers: &Budget, bytes: u32) -> bool {
         let Some(share) = answers.try_hold(bytes) else { return false };
@@ -265,9 +274,10 @@ impl Reading {
     }
 
     /// Takes what was lent. `false`: the extent has to be read.
-    fn take_lent(&mut self, lending: Lending) -> bool {
+    fn take_lent(&mut self, extent: &Extent, lending: Lending) -> bool {
         match lending {
             Lending::Lent(lent) => {
+                self.records_count += lent_records(extent, lent.range.len() as u64);
                 self.records.push_lent(lent.range);
                 self.full = !lent.to_the_end || self.records.len() >= self.spec.bytes_max;
                 true
@@ -306,8 +316,14 @@ impl Reading {
             self.full = true;
             return;
         }
+        self.records_count += u64::from(batch.header().counted());
         let head = head16(base_offset, epoch, batch.header().batch_length);
         self.records.push_batch(head, batch.bytes().slice(BATCH_HEAD_BYTES..));
         self.full = self.records.len() >= self.spec.bytes_max;
     }
+}
+
+/// How many records `bytes` of an extent hold, about.
+fn lent_records(extent: &Extent, bytes: u64) -> u64 {
+    u64::from(extent.record_count) * bytes / u64::from(extent.length).max(1)
 }

@@ -30,6 +30,8 @@ pub struct RequestMetrics {
     pub unsupported: AtomicU64,
     /// Requests that could not be decoded.
     pub malformed: AtomicU64,
+    /// Records in answers to fetches.
+    pub records_fetched: AtomicU64,
 }
 
 impl Default for RequestMetrics {
@@ -38,6 +40,7 @@ impl Default for RequestMetrics {
             apis: API_TABLE.iter().map(|row| (row.api, ApiCounters::default())).collect(),
             unsupported: AtomicU64::new(0),
             malformed: AtomicU64::new(0),
+            records_fetched: AtomicU64::new(0),
         }
     }
 }

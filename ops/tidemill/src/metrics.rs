@@ -6,19 +6,23 @@
 //! Not here: counting, which each part does for itself with plain atomics.
 
 mod log;
+mod memory;
 mod metadata;
 mod requests;
 mod sheet;
 
 use std::fmt;
+use std::sync::Arc;
 
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
 use prometheus_client::encoding::prometheus_text::encode;
 use prometheus_client::registry::Registry;
 use tidemill_broker_server::node::Node;
+use tidemill_storage_store::SyncCounters;
 
 use log::LogMetrics;
+use memory::MemoryMetrics;
 use metadata::MetadataMetrics;
 use requests::RequestsMetrics;
 use sheet::Sheet;
@@ -29,12 +33,13 @@ pub(crate) struct NodeMetrics {
 }
 
 impl NodeMetrics {
-    /// The metrics of `node`, for as long as it lives and after.
-    pub(crate) fn new(node: &Node) -> Self {
+    /// The metrics of `node` and of the syncs of its log, for as long as it lives and after.
+    pub(crate) fn new(node: &Node, syncs: &Arc<SyncCounters>) -> Self {
         let mut registry = Registry::default();
         registry.register_collector(Box::new(Parts {
             requests: RequestsMetrics::new(node),
-            log: LogMetrics::new(node),
+            memory: MemoryMetrics::new(node),
+            log: LogMetrics::new(node, Arc::clone(syncs)),
             metadata: MetadataMetrics::new(node),
         }));
         Self { registry }
@@ -53,6 +58,7 @@ impl NodeMetrics {
 
 struct Parts {
     requests: RequestsMetrics,
+    memory: MemoryMetrics,
     log: LogMetrics,
     metadata: MetadataMetrics,
 }
@@ -67,6 +73,7 @@ impl Collector for Parts {
     fn encode(&self, encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
         let mut sheet = Sheet::new(encoder);
         self.requests.write(&mut sheet)?;
+        self.memory.write(&mut sheet)?;
         self.log.write(&mut sheet)?;
         self.metadata.write(&mut sheet)
     }

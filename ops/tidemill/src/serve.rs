@@ -116,7 +116,7 @@ async fn live(config: Config, stop_with_stdin: bool, begun: Instant) -> Result<(
         }
     };
     let kafka = node.kafka_address().unwrap_or(config.kafka.listen_address);
-    probe.serves(&node);
+    probe.serves(&node, log_store.syncs());
     let folder = Path::new(&config.node.data_dir);
     let ready = ReadyLine { kafka, http: http_address, data: folder, took: begun.elapsed() };
     tell(&ready.to_string());

@@ -66,9 +66,13 @@ fn metrics_keep_their_names() {
     for line in body.lines().filter(|line| !line.starts_with('#')) {
         let Some((name, rest)) = line.split_once('{') else { continue };
         let labels = rest.split('}').next().unwrap().split(',').filter_map(|l| l.split_once('='));
-        for (label, _) in labels.filter(|(label, _)| *label != "le") {
+        for (label, value) in labels.filter(|(label, _)| *label != "le") {
             let name = name.trim_end_matches("_bucket").trim_end_matches("_sum");
-            names.push(format!("{}{{{label}}}", name.trim_end_matches("_count")));
+            let name = name.trim_end_matches("_count");
+            names.push(match label {
+                "api" => format!("{name}{{api}}"),
+                label => format!("{name}{{{label}={value}}}"),
+            });
         }
     }
     names.sort();

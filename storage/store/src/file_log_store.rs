@@ -32,9 +32,11 @@ use crate::open_files::OpenFiles;
 mod config;
 mod lane_files;
 mod left_behind;
+mod sync_counters;
 
 pub use config::FileLogConfig;
 use lane_files::{LaneFiles, Put};
+pub use sync_counters::{SYNC_BUCKETS_US, SyncCounters};
 
 /// Log objects in append files on one disk.
 pub struct FileLogStore {
@@ -48,6 +50,7 @@ struct Shared {
     config: FileLogConfig,
     lanes: Mutex<Lanes>,
     open_files: OpenFiles,
+    syncs: Arc<SyncCounters>,
     /// Tasks that live, stuck ones included.
     tasks_count: AtomicUsize,
 }
@@ -95,6 +98,7 @@ impl FileLogStore {
             open_files: OpenFiles::new(config.open_files_max, append_file_path),
             config: config.fitted_to(free_bytes),
             lanes: Mutex::new(Lanes { numbers, ..Lanes::default() }),
+            syncs: Arc::default(),
             tasks_count: AtomicUsize::new(0),
             disk,
             spawn,
@@ -114,6 +118,12 @@ impl FileLogStore {
     #[must_use]
     pub fn config(&self) -> &FileLogConfig {
         &self.shared.config
+    }
+
+    /// What it counts of its syncs.
+    #[must_use]
+    pub fn syncs(&self) -> &Arc<SyncCounters> {
+        &self.shared.syncs
     }
 
     /// Queues a put, in the order of the calls.

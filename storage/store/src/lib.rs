@@ -16,7 +16,7 @@ mod testing;
 pub mod twin;
 pub mod writer;
 
-pub use file_log_store::{FileLogConfig, FileLogStore};
+pub use file_log_store::{FileLogConfig, FileLogStore, SYNC_BUCKETS_US, SyncCounters};
 pub use garbage::{GarbageCollector, GarbageCounters};
 pub use hot_cache::{HotCache, HotPart};
 pub use log_reader::{BatchCheck, LogReader, LogReaderConfig, ReadCounters, ReadRequest};

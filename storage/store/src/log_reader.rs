@@ -135,6 +135,12 @@ impl LogReader {
         &self.counters
     }
 
+    /// Bytes of blocks in memory, of at most [`LogReaderConfig::blocks_bytes_max`].
+    #[must_use]
+    pub fn blocks_held_bytes(&self) -> u64 {
+        self.blocks.lock().held_bytes()
+    }
+
     /// The bytes, if the hot cache has them. Each slice is one batch or more, whole, as it was put
     /// in. Never waits.
     #[must_use]

@@ -73,6 +73,8 @@ pub struct WriterCounters {
     pub object_bytes: AtomicU64,
     /// Batches in sealed objects.
     pub batches: AtomicU64,
+    /// Records of batches that were committed; a batch sent again counts once.
+    pub records: AtomicU64,
     /// Puts started, first tries and others.
     pub puts: AtomicU64,
     /// Puts that failed.

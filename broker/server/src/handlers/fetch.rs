@@ -1,6 +1,7 @@
 //! Fetch: whole batches of many partitions, with sessions (KIP-227) and waiting without polling.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tidemill_base::{Offset, PartitionId, PartitionIndex, TopicId};
@@ -69,6 +70,7 @@ struct Fetching<'a> {
 struct Pass {
     answers: Vec<(usize, PartitionData)>,
     bytes: usize,
+    records_count: u64,
     /// Something other than records has to be told at once.
     is_urgent: bool,
 }
@@ -172,7 +174,8 @@ impl Fetching<'_> {
         let count = self.checkout.session.partitions.len();
         for step in 0..count {
             let index = (self.checkout.session.first + step) % count;
-            let data = self.read(index, &pass).await;
+            let (data, records_count) = self.read(index, &pass).await;
+            pass.records_count += records_count;
             pass.bytes += data.records.as_ref().map_or(0, RecordParts::len);
             pass.is_urgent |= data.error_code.is_error() || data.diverging_epoch.epoch >= 0;
             if self.is_worth_telling(index, &data) {
@@ -194,8 +197,10 @@ impl Fetching<'_> {
             || data.log_start_offset != sent.sent_log_start
     }
 
-    /// Notes what is told, and where the next answer begins.
+    /// Notes and counts what is told, and where the next answer begins.
     fn remember(&mut self, pass: Pass) -> Vec<(usize, PartitionData)> {
+        let fetched = &self.broker.request_metrics.records_fetched;
+        fetched.fetch_add(pass.records_count, Ordering::Relaxed);
         let session = &mut self.checkout.session;
         let mut last_with_records = None;
         for (index, data) in &pass.answers {
@@ -237,21 +242,22 @@ impl Fetching<'_> {
         }
     }
 
-    async fn read(&self, index: usize, pass: &Pass) -> PartitionData {
+    /// Reads a partition, and counts the records read.
+    async fn read(&self, index: usize, pass: &Pass) -> (PartitionData, u64) {
         let partition = &self.checkout.session.partitions[index];
         let target = &partition.target;
         let Some((_, id)) = partition.resolved else {
-            return failed(target, unknown_code(target), None);
+            return (failed(target, unknown_code(target), None), 0);
         };
         let Some(bounds) = self.broker.reads.bounds(id) else {
-            return failed(target, unknown_code(target), None);
+            return (failed(target, unknown_code(target), None), 0);
         };
         if target.current_leader_epoch > bounds.leader_epoch.0 {
-            return failed(target, ErrorCode::UNKNOWN_LEADER_EPOCH, Some(bounds));
+            return (failed(target, ErrorCode::UNKNOWN_LEADER_EPOCH, Some(bounds)), 0);
         }
         if let Some(diverging) = self.diverging(id, target) {
             let data = failed(target, ErrorCode::NONE, Some(bounds));
-            return PartitionData { diverging_epoch: diverging, ..data };
+            return (PartitionData { diverging_epoch: diverging, ..data }, 0);
         }
         let left = self.limits.bytes_max.saturating_sub(pass.bytes);
         let spec = ReadSpec {
@@ -261,11 +267,11 @@ impl Fetching<'_> {
             at_least_one: pass.bytes == 0,
         };
         match self.broker.reads.read(spec).await {
-            Ok(read) => PartitionData {
-                records: Some(read.records),
-                ..failed(target, ErrorCode::NONE, Some(read.bounds))
-            },
-            Err(code) => failed(target, code, Some(bounds)),
+            Ok(read) => {
+                let answer = failed(target, ErrorCode::NONE, Some(read.bounds));
+                (PartitionData { records: Some(read.records), ..answer }, read.records_count)
+            }
+            Err(code) => (failed(target, code, Some(bounds)), 0),
         }
     }
 

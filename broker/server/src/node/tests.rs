@@ -420,3 +420,33 @@ async fn a_drain_waits_as_long_as_it_is_told_and_says_what_is_left() {
         assert_eq!((drained, waited_s), (Drained { connections_left, saved: true }, waits_s));
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn records_are_counted_when_they_are_committed_and_when_they_are_fetched() {
+    let mut client = Client::start(&disks()).await;
+    client.create("t", 1).await;
+    client.produce("t", records(&[1, 2, 3])).await;
+    let asked = tidemill_kafka::messages::InitProducerIdRequest {
+        producer_id: -1,
+        producer_epoch: -1,
+        ..Default::default()
+    };
+    let id = client.call(&asked, 4).await.producer_id;
+    for (sequence, code) in
+        [(0, ErrorCode::NONE), (0, ErrorCode::NONE), (5, ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER)]
+    {
+        let batch = batch_of(Codec::None, b"value", id, sequence);
+        assert_eq!(client.produce("t", batch).await.error_code, code);
+    }
+    let committed = client.node.counters().writer.records.load(Ordering::Relaxed);
+    assert_eq!(committed, 4, "not what was sent again, nor what was refused");
+    let fetched = |client: &Client| {
+        client.node.broker().request_metrics.records_fetched.load(Ordering::Relaxed)
+    };
+    client.fetch("t", 4, 100).await;
+    assert_eq!(fetched(&client), 0);
+    client.fetch("t", 0, 0).await;
+    assert_eq!(fetched(&client), 4);
+    client.fetch("t", 3, 0).await;
+    assert_eq!(fetched(&client), 5);
+}

@@ -5,9 +5,11 @@ use std::sync::Arc;
 
 use tidemill_broker_server::broker::Broker;
 use tidemill_broker_server::node::Node;
-use tidemill_storage_store::{GarbageCounters, ReadCounters, WriterCounters};
+use tidemill_storage_store::{
+    GarbageCounters, ReadCounters, SYNC_BUCKETS_US, SyncCounters, WriterCounters,
+};
 
-use crate::metrics::sheet::{Sheet, load};
+use crate::metrics::sheet::{Sheet, Times, load};
 
 /// What is read of the log.
 pub(super) struct LogMetrics {
@@ -15,17 +17,19 @@ pub(super) struct LogMetrics {
     writer: Arc<WriterCounters>,
     reads: Arc<ReadCounters>,
     garbage: Arc<GarbageCounters>,
+    syncs: Arc<SyncCounters>,
 }
 
 impl LogMetrics {
-    /// Those of `node`.
-    pub(super) fn new(node: &Node) -> Self {
+    /// Those of `node`, whose log counts its `syncs`.
+    pub(super) fn new(node: &Node, syncs: Arc<SyncCounters>) -> Self {
         let counters = node.counters();
         Self {
             broker: Arc::clone(node.broker()),
             writer: Arc::clone(&counters.writer),
             reads: Arc::clone(&counters.reads),
             garbage: Arc::clone(&counters.garbage),
+            syncs,
         }
     }
 
@@ -90,6 +94,11 @@ impl LogMetrics {
             &writer.batches,
         )?;
         sheet.counter(
+            "tidemill_produced_records",
+            "Records committed for producers; a batch sent again counts once",
+            &writer.records,
+        )?;
+        sheet.counter(
             "tidemill_log_puts",
             "Writes started, repeated ones included",
             &writer.puts,
@@ -99,6 +108,15 @@ impl LogMetrics {
             "tidemill_log_put_seconds",
             "Time from sealed to durable, summed over flushes",
             load(&writer.put_micros),
+        )?;
+        sheet.times(
+            "tidemill_log_sync_seconds",
+            "Syncs of the files of the log; flushes that wait together share one",
+            &Times {
+                bounds_us: &SYNC_BUCKETS_US,
+                buckets: &self.syncs.us_buckets,
+                sum_us: load(&self.syncs.us_sum),
+            },
         )?;
         sheet.counter(
             "tidemill_log_failovers",

@@ -1,14 +1,12 @@
-//! Connections, requests, and the memory that requests hold.
+//! Connections and requests.
 
 use std::fmt;
 use std::sync::Arc;
 
 use tidemill_broker_server::broker::Broker;
-use tidemill_broker_server::budget::Budget;
 use tidemill_broker_server::listener::ListenerCounters;
 use tidemill_broker_server::node::Node;
 use tidemill_broker_server::request_metrics::LATENCY_BUCKETS_US;
-use tidemill_storage_store::HotCache;
 
 use crate::metrics::sheet::{Sheet, Times, load};
 
@@ -16,19 +14,12 @@ use crate::metrics::sheet::{Sheet, Times, load};
 pub(super) struct RequestsMetrics {
     broker: Arc<Broker>,
     listener: Arc<ListenerCounters>,
-    memory: Budget,
-    cache: Arc<HotCache>,
 }
 
 impl RequestsMetrics {
     /// Those of `node`.
     pub(super) fn new(node: &Node) -> Self {
-        Self {
-            broker: Arc::clone(node.broker()),
-            listener: Arc::clone(&node.counters().listener),
-            memory: node.request_memory().clone(),
-            cache: Arc::clone(&node.counters().cache),
-        }
+        Self { broker: Arc::clone(node.broker()), listener: Arc::clone(&node.counters().listener) }
     }
 
     /// Writes them out.
@@ -62,17 +53,10 @@ impl RequestsMetrics {
             "Fetches that wait for records",
             self.broker.view.fetches_waiting() as u64,
         )?;
-        sheet.gauges(
-            "tidemill_memory_bytes",
-            "Memory held of each budget",
-            "budget",
-            [("request", u64::from(self.memory.held())), ("hot_cache", self.cache.held_bytes())],
-        )?;
-        sheet.gauges(
-            "tidemill_memory_budget_bytes",
-            "Memory that each budget allows",
-            "budget",
-            [("request", u64::from(self.memory.total())), ("hot_cache", self.cache.budget_bytes())],
+        sheet.counter(
+            "tidemill_fetched_records",
+            "Records in answers to fetches; where a part of a flush is sent from its file, about",
+            &self.broker.request_metrics.records_fetched,
         )
     }
 

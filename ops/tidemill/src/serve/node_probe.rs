@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use tidemill_broker_server::broker::Broker;
 use tidemill_broker_server::node::Node;
+use tidemill_storage_store::SyncCounters;
 
 use crate::http::{Probe, Readiness};
 use crate::metrics::NodeMetrics;
@@ -22,11 +23,11 @@ struct Serving {
 }
 
 impl NodeProbe {
-    /// From now on the node serves. Called once.
-    pub(super) fn serves(&self, node: &Node) {
+    /// From now on the node serves; its log counts its `syncs`. Called once.
+    pub(super) fn serves(&self, node: &Node, syncs: &Arc<SyncCounters>) {
         let broker = Arc::clone(node.broker());
         // A second call would change nothing.
-        let _ = self.serving.set(Serving { broker, metrics: NodeMetrics::new(node) });
+        let _ = self.serving.set(Serving { broker, metrics: NodeMetrics::new(node, syncs) });
     }
 
     /// From now on the node takes in nothing more.

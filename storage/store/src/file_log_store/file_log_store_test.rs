@@ -249,3 +249,17 @@ async fn space_that_a_killed_process_reserved_is_given_back_and_nothing_else() {
         }
     }
 }
+
+#[tokio::test]
+async fn every_sync_is_counted_by_how_long_it_took() {
+    let (_, toxics, store) = faulty().await;
+    let counted = |store: &FileLogStore| -> u64 {
+        store.syncs().us_buckets.iter().map(|bucket| bucket.load(Ordering::Relaxed)).sum()
+    };
+    put(&store, 1).await.unwrap();
+    put(&store, 2).await.unwrap();
+    assert_eq!(counted(&store), 2);
+    toxics.add(Toxic::always("sync", ToxicKind::FailSync { drop_dirty: true }).only_at("log/"));
+    put(&store, 3).await.unwrap_err();
+    assert_eq!(counted(&store), 3, "one that failed took its time too");
+}

@@ -8,6 +8,7 @@ use tidemill_appendfile::{AppendFile, Covered, DiskError, FileHeader, FrameParts
 use tidemill_base::twins::{self, Twin};
 use tidemill_base::{ErrorKind, FileId, Incarnation, LaneKey, Location, ObjectId};
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
 
 use super::{FileLogConfig, Shared};
 use crate::file_name::{append_file_identity, append_file_path};
@@ -176,7 +177,9 @@ impl LaneFiles {
 
     async fn sync(&mut self) -> Result<(), DiskError> {
         let Some(current) = &mut self.current else { return Err(no_current_file()) };
+        let since = Instant::now();
         let synced = current.file.sync().await;
+        self.shared.syncs.observe(since.elapsed());
         if synced.is_err() && twins::is_on(Twin::RetrySameFileAfterFailedSync) {
             return current.file.sync().await;
         }

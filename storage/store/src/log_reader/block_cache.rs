@@ -31,6 +31,10 @@ impl BlockCache {
         Self { budget_bytes, held_bytes: 0, blocks, order, uses_count: 0 }
     }
 
+    pub(crate) fn held_bytes(&self) -> u64 {
+        self.held_bytes
+    }
+
     /// The bytes at a position of the file, if the block holds all of them.
     pub(crate) fn slice(&mut self, key: BlockKey, position: u64, length: usize) -> Option<Bytes> {
         self.uses_count += 1;

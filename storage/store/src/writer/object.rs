@@ -1,7 +1,7 @@
 //! A log object under way: its parts, and the way back to the submissions it holds.
 
 use bytes::Bytes;
-use tidemill_base::{BatchFacts, ObjectId};
+use tidemill_base::{BatchFacts, BatchOutcome, ObjectId};
 use tidemill_records::{BATCH_HEAD_BYTES, head16};
 use tidemill_storage_format::{BatchHead, LogObjectBuilder};
 use tidemill_storage_lane::BatchAnswer;
@@ -91,6 +91,18 @@ impl FlyingObject {
         for (told, answer) in self.told.iter().zip(answers) {
             heads.decided(*told, answer);
         }
+    }
+
+    /// How many records `answers` commit.
+    pub(crate) fn records_committed(&self, answers: &[BatchAnswer]) -> u64 {
+        let is_committed = |answer: &BatchAnswer| {
+            matches!(answer, BatchAnswer::Decided(BatchOutcome::Committed { .. }))
+        };
+        let decided = self.facts.iter().zip(answers);
+        decided
+            .filter(|(_, answer)| is_committed(answer))
+            .map(|(facts, _)| u64::from(facts.record_count))
+            .sum()
     }
 
     /// Hands each submission its answers, in the order of its batches.

@@ -236,6 +236,8 @@ impl Pipeline {
     fn answer(&mut self, sequence: LaneSequence, answers: &[BatchAnswer]) {
         if let Some(object) = self.objects.remove(&sequence) {
             object.teach(&mut self.heads, answers);
+            let records = object.records_committed(answers);
+            WriterCounters::add(&self.parts.counters.records, records);
             object.answer(answers);
         }
         let first_open =
