@@ -1,6 +1,6 @@
 //! The resources whose configs can be described or altered: topics, and the brokers all alike.
 
-use tidemill_kafka::ErrorCode;
+use tidemill_kafka::{ErrorCode, KString};
 use tidemill_metadata_state::command::{
     AlterConfigs, ConfigChange, ConfigOperation, ConfigResource,
 };
@@ -63,18 +63,42 @@ pub(super) fn resolve(
     }
 }
 
-/// Checks or makes changes.
+/// What is asked to become of one resource.
+pub(super) struct Alteration<'a> {
+    pub(super) resource_type: i8,
+    pub(super) resource_name: &'a str,
+    /// What is not named goes back to its default.
+    pub(super) replace_all: bool,
+    /// The changes, or why the request does not name any that can be made.
+    pub(super) changes: Result<Vec<ConfigChange>, Failure>,
+    pub(super) validate_only: bool,
+}
+
+/// Checks or makes changes. Returns the code and the message to answer.
 pub(super) async fn alter(
     broker: &Broker,
-    resource: ConfigResource,
-    replace_all: bool,
-    changes: Vec<ConfigChange>,
-    validate_only: bool,
+    context: &Context,
+    asked: Alteration<'_>,
+) -> (ErrorCode, Option<KString>) {
+    match try_alter(broker, context, asked).await {
+        Ok(()) => (ErrorCode::NONE, None),
+        Err(failure) => (failure.code, Some(KString::from(failure.message))),
+    }
+}
+
+async fn try_alter(
+    broker: &Broker,
+    context: &Context,
+    asked: Alteration<'_>,
 ) -> Result<(), Failure> {
-    if validate_only {
+    let (kind, name) = (asked.resource_type, asked.resource_name);
+    let resource = resolve(broker, context, Operation::AlterConfigs, kind, name)?.resource;
+    let changes = asked.changes?;
+    if asked.validate_only {
         return check(resource, &changes)
             .map_err(|error| Failure::new(ErrorCode::INVALID_CONFIG, error.to_string()));
     }
+    let replace_all = asked.replace_all;
     propose(&broker.metadata, AlterConfigs { resource, replace_all, changes }).await?;
     Ok(())
 }

@@ -3,15 +3,14 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use tidemill_kafka::ErrorCode;
 use tidemill_kafka::messages::incremental_alter_configs::{
-    AlterConfigsResource, AlterConfigsResourceResponse, AlterableConfig,
-    IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse,
+    AlterConfigsResourceResponse, AlterableConfig, IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
 };
-use tidemill_kafka::{ErrorCode, KString};
 use tidemill_metadata_state::command::{ConfigChange, ConfigOperation};
 
-use super::config_resource;
-use crate::authorization::Operation;
+use super::config_resource::{self, Alteration};
 use crate::broker::Broker;
 use crate::kafka_service::Context;
 use crate::refusals::Failure;
@@ -23,11 +22,14 @@ pub(crate) async fn handle(
 ) -> IncrementalAlterConfigsResponse {
     let mut response = IncrementalAlterConfigsResponse::default();
     for resource in request.resources {
-        let altered = alter(&broker, &context, &resource, request.validate_only).await;
-        let (error_code, error_message) = match altered {
-            Ok(()) => (ErrorCode::NONE, None),
-            Err(failure) => (failure.code, Some(KString::from(failure.message))),
+        let asked = Alteration {
+            resource_type: resource.resource_type,
+            resource_name: &resource.resource_name,
+            replace_all: false,
+            changes: changes(&resource.configs),
+            validate_only: request.validate_only,
         };
+        let (error_code, error_message) = config_resource::alter(&broker, &context, asked).await;
         response.responses.push(AlterConfigsResourceResponse {
             error_code,
             error_message,
@@ -38,24 +40,17 @@ pub(crate) async fn handle(
     response
 }
 
-async fn alter(
-    broker: &Broker,
-    context: &Context,
-    asked: &AlterConfigsResource,
-    validate_only: bool,
-) -> Result<(), Failure> {
-    let (kind, name) = (asked.resource_type, &asked.resource_name);
-    let resolved = config_resource::resolve(broker, context, Operation::AlterConfigs, kind, name)?;
+fn changes(configs: &[AlterableConfig]) -> Result<Vec<ConfigChange>, Failure> {
     let mut names = BTreeSet::new();
-    let mut changes = Vec::with_capacity(asked.configs.len());
-    for config in &asked.configs {
+    let mut changes = Vec::with_capacity(configs.len());
+    for config in configs {
         if !names.insert(&config.name) {
             let message = format!("config {} is named twice", &*config.name);
             return Err(Failure::new(ErrorCode::INVALID_REQUEST, message));
         }
         changes.push(change(config)?);
     }
-    config_resource::alter(broker, resolved.resource, false, changes, validate_only).await
+    Ok(changes)
 }
 
 fn change(config: &AlterableConfig) -> Result<ConfigChange, Failure> {

@@ -23,6 +23,7 @@ use tidemill_storage_store::{DiskObjects, FileLogConfig, FileLogStore};
 use super::*;
 use crate::service::{Dispatched, Service, ServiceConnection};
 
+mod configs;
 mod groups;
 mod lending;
 mod orphans;
