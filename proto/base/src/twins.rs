@@ -1,5 +1,5 @@
 //! Broken twins: mutations of the product that the simulation switches on to prove that it would
-//! notice them (DESIGN section 13).
+//! notice them (docs/decisions/0007).
 //!
 //! The mutated branch stands in the product's own code, behind `if twins::is_on(Twin::X)`. Without
 //! the cargo feature `twins` that call is a constant `false`, so that a released binary holds no

@@ -293,6 +293,7 @@ pub(crate) const KEYS: &[Key] = &[
         metadata.clock_skew_max_ms,
         Range::Millis(100, HOUR_MS),
         "When the wall clock jumps by more than this, time stands still for everything that expires or \
-         deletes, until it is believed again; /readyz says so."
+         deletes, until the clock is back or has gone on evenly from its new value for 10 minutes; \
+         /readyz says so."
     ),
 ];
