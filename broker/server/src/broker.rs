@@ -73,6 +73,12 @@ impl Broker {
         self.authorizer.authorize(principal, operation, resource)
     }
 
+    /// Whether a lane has ended because the broker's registration is void: what its clients produce is
+    /// refused until the process is started again.
+    pub fn is_fenced(&self) -> bool {
+        self.lanes.iter().any(LogWriter::is_closed)
+    }
+
     /// Whether the disk is so full that nothing is admitted until space is freed.
     pub fn is_space_low(&self) -> bool {
         self.space_low.load(Ordering::Relaxed)

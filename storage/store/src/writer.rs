@@ -145,6 +145,12 @@ impl LogWriter {
         (Self { inbox }, Box::pin(pipeline.run()))
     }
 
+    /// Whether nothing more is taken, since the lane is fenced.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.inbox.is_closed()
+    }
+
     /// Submits the batches of one request. The receiver yields one answer per batch, in the order
     /// given; if it is closed without an answer, what happened is not known.
     ///

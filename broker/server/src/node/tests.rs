@@ -451,3 +451,30 @@ async fn records_are_counted_when_they_are_committed_and_when_they_are_fetched()
     client.fetch("t", 3, 0).await;
     assert_eq!(fetched(&client), 5);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_broker_whose_registration_is_void_refuses_and_says_so_until_it_starts_again() {
+    let disks = disks();
+    let mut client = Client::start(&disks).await;
+    client.create("t", 1).await;
+    assert_eq!(client.produce("t", records(&[1])).await.error_code, ErrorCode::NONE);
+    assert!(!client.node.broker().is_fenced());
+    let another = RegisterBroker {
+        broker: client.node.broker().id,
+        listeners: Vec::new(),
+        zone: None,
+        http_address: None,
+        feature_level_max: FEATURE_LEVEL,
+    };
+    client.node.broker().metadata.propose(another).await.unwrap();
+    for _ in 0..2 {
+        let refused = client.produce("t", records(&[2])).await;
+        assert_eq!(refused.error_code, ErrorCode::NOT_LEADER_OR_FOLLOWER);
+        assert!(client.node.broker().is_fenced());
+    }
+    assert_eq!(batches(&client.fetch("t", 0, 0).await.0).count(), 1, "it can still be read");
+    client.spawn.kill().await;
+    let mut client = Client::start(&disks).await;
+    assert_eq!(client.produce("t", records(&[3])).await.base_offset, 1);
+    assert!(!client.node.broker().is_fenced());
+}

@@ -51,6 +51,11 @@ impl Probe for NodeProbe {
         if self.draining.load(Ordering::Relaxed) {
             return Readiness::NotReady("stopping".to_owned());
         }
+        if serving.broker.is_fenced() {
+            let why = "the broker's registration is void, so produce is refused: start it again, \
+                       and let no other have its node.broker_id";
+            return Readiness::NotReady(why.to_owned());
+        }
         let mut but = Vec::new();
         if serving.broker.metadata.time_stands_still() {
             but.push("the wall clock is not believed, so nothing expires");
