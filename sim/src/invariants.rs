@@ -7,6 +7,7 @@ pub mod acknowledged_is_durable;
 pub mod bounds_hold;
 pub mod exactly_once;
 pub mod garbage_goes;
+pub mod groups;
 pub mod one_history;
 
 use std::collections::BTreeMap;

@@ -26,6 +26,12 @@ pub const REQUIRED: &[&str] = &[
     "orphan of the present life collected",
     "late fold of a deleted object refused",
     "sent from a file",
+    "member expired",
+    "member left",
+    "rebalanced",
+    "generation outlived the node",
+    "offsets read after a crash",
+    "commit of an old generation refused",
 ];
 
 /// Counts by name. Clones share them.

@@ -10,11 +10,12 @@ use tokio::task::JoinSet;
 
 use crate::history::{History, Place};
 use crate::invariants::garbage_goes::{self, Garbage};
+use crate::invariants::groups::GroupLedger;
 use crate::invariants::{self, FinalLog, FinalPartition, bounds_hold};
 use crate::rare_events::RareEvents;
 use crate::workload::{
-    Clients, FLEETING_TOPIC, LASTING_TOPICS, admin, consumer, idempotent, orphans, plain, requests,
-    zombie,
+    Clients, FLEETING_TOPIC, LASTING_TOPICS, admin, consumer, groups, idempotent, orphans, plain,
+    requests, zombie,
 };
 use crate::world::chance::Chance;
 use crate::world::faults;
@@ -71,6 +72,7 @@ async fn simulate(seed: u64) -> Verdict {
     let clients = Clients {
         lives: Lives::new(chance.clone(), rare_events.clone()),
         history: History::default(),
+        groups: GroupLedger::default(),
         chance,
         rare_events,
         ending: Arc::new(AtomicBool::new(false)),
@@ -100,6 +102,7 @@ async fn work(clients: &Clients, faults: &mut u64) {
     let mut tasks = JoinSet::new();
     tasks.spawn(admin::run(clients.clone()));
     tasks.spawn(zombie::run(clients.clone()));
+    tasks.spawn(groups::run(clients.clone()));
     let mut number = 0;
     for (topic, partitions) in LASTING_TOPICS.iter().chain([&FLEETING_TOPIC]) {
         for partition in 0..*partitions {
@@ -178,6 +181,7 @@ fn check(clients: &Clients, log: &FinalLog) {
 async fn read_all(clients: &Clients) -> Result<FinalLog, String> {
     let mut gateway = clients.gateway();
     let mut log = FinalLog::default();
+    groups::check(clients, &mut gateway).await;
     for (topic, partitions) in LASTING_TOPICS.iter().chain([&FLEETING_TOPIC]) {
         let id = loop {
             if let Ok(metadata) = gateway.call(&requests::metadata(topic), 12).await {

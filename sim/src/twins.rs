@@ -23,4 +23,9 @@ pub const CAUGHT: &[Twin] = &[
     Twin::OrphanNotCondemned,
     Twin::HeadsBelieved,
     Twin::OffsetsNotFenced,
+    Twin::OffsetsAckedEarly,
+    Twin::OffsetsSplit,
+    Twin::OldGenerationCommits,
+    Twin::AssignedBeforeRecorded,
+    Twin::AssignmentKept,
 ];

@@ -2,6 +2,7 @@
 
 pub mod admin;
 pub mod consumer;
+pub mod groups;
 pub mod idempotent;
 pub mod late_offsets;
 pub mod orphans;
@@ -13,6 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::history::History;
+use crate::invariants::groups::GroupLedger;
 use crate::rare_events::RareEvents;
 use crate::world::chance::Chance;
 use crate::world::gateway::Gateway;
@@ -25,6 +27,8 @@ pub struct Clients {
     pub lives: Lives,
     /// What was observed.
     pub history: History,
+    /// What the consumer group was asked and answered.
+    pub groups: GroupLedger,
     /// The run's chance.
     pub chance: Chance,
     /// Counts of rare things.

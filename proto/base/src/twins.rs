@@ -45,11 +45,21 @@ pub enum Twin {
     HeadsBelieved = 14,
     /// Files that nobody knows are deleted although a commit may still name them.
     OrphanNotCondemned = 15,
+    /// A commit of offsets is answered before the metadata committed it.
+    OffsetsAckedEarly = 16,
+    /// A commit of offsets is made by several commands.
+    OffsetsSplit = 17,
+    /// A member that missed a rebalance commits offsets as if it were in the new generation.
+    OldGenerationCommits = 18,
+    /// Members get their assignment before the generation is recorded.
+    AssignedBeforeRecorded = 19,
+    /// A member that had an assignment keeps it in the next generation.
+    AssignmentKept = 20,
 }
 
 impl Twin {
     /// Every twin, in the order of their numbers.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 21] = [
         Self::AckBeforeSync,
         Self::AckBeforeCommit,
         Self::RetrySameFileAfterFailedSync,
@@ -66,6 +76,11 @@ impl Twin {
         Self::OffsetsNotFenced,
         Self::HeadsBelieved,
         Self::OrphanNotCondemned,
+        Self::OffsetsAckedEarly,
+        Self::OffsetsSplit,
+        Self::OldGenerationCommits,
+        Self::AssignedBeforeRecorded,
+        Self::AssignmentKept,
     ];
 
     /// The twin's name on a command line: `ack-before-sync`.
@@ -88,6 +103,11 @@ impl Twin {
             Self::OffsetsNotFenced => "offsets-not-fenced",
             Self::OrphanNotCondemned => "orphan-not-condemned",
             Self::HeadsBelieved => "heads-believed",
+            Self::OffsetsAckedEarly => "offsets-acked-early",
+            Self::OffsetsSplit => "offsets-split",
+            Self::OldGenerationCommits => "old-generation-commits",
+            Self::AssignedBeforeRecorded => "assigned-before-recorded",
+            Self::AssignmentKept => "assignment-kept",
         }
     }
 

@@ -203,6 +203,11 @@ fn config() -> NodeConfig {
         retention_interval: Duration::from_secs(1),
         ..NodeConfig::default()
     };
+    // Members of groups are given up and found again within a run.
+    config.startup_configs.extend(
+        [("group.min.session.timeout.ms", "500"), ("group.initial.rebalance.delay.ms", "100")]
+            .map(|(name, value)| (name.to_owned(), value.to_owned())),
+    );
     config.lane_limits.flush_timeout = Duration::from_secs(5);
     config.lane_limits.slow_put = Duration::from_millis(500);
     config.raft.state_save_interval = Duration::from_millis(700);

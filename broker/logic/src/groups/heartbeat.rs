@@ -1,6 +1,7 @@
 //! Heartbeats and offset commits: both say that a member lives, and ask whether it still is one.
 
 use tidemill_base::GroupGeneration;
+use tidemill_base::twins::{self, Twin};
 use tidemill_kafka::{ErrorCode, KString};
 use tidemill_metadata_state::command::Committer;
 
@@ -56,6 +57,9 @@ impl Group {
         } else if self.generation == 0 && self.members.is_empty() {
             return Err(ErrorCode::ILLEGAL_GENERATION);
         }
+        let is_late = (0..self.generation).contains(&generation);
+        let unnoticed = is_late && twins::is_on(Twin::OldGenerationCommits);
+        let generation = if unnoticed { self.generation } else { generation };
         let seat = self.validate_generation(generation, member_id, instance_id)?;
         if let Some(member) = self.members.get_mut(seat) {
             member.restart_session(now_ms);

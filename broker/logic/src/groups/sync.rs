@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
+use tidemill_base::twins::{self, Twin};
 use tidemill_kafka::messages::sync_group::SyncGroupResponse;
 use tidemill_kafka::{ErrorCode, KString};
 
@@ -122,8 +123,11 @@ impl Group {
     /// Gives every member its part.
     pub(super) fn assign(&mut self, now_ms: u64, assigned: BTreeMap<Seat, Bytes>) {
         self.phase = Phase::Stable;
-        for (seat, assignment) in assigned {
+        for (seat, mut assignment) in assigned {
             let Some(member) = self.members.get_mut(seat) else { continue };
+            if twins::is_on(Twin::AssignmentKept) && !member.assignment.is_empty() {
+                assignment = member.assignment.clone();
+            }
             member.assignment = assignment.clone();
             if let Some(ticket) = member.syncing.take() {
                 member.restart_session(now_ms);

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tidemill_base::twins::{self, Twin};
 use tidemill_base::{GroupEpoch, PartitionIndex, TopicId};
 use tidemill_kafka::ErrorCode;
 use tidemill_metadata_raft::ProposeError;
@@ -22,8 +23,14 @@ impl Coordinator {
     pub(crate) async fn commit_offsets(
         self: &Arc<Self>,
         committer: Option<Committer>,
-        offsets: Vec<OffsetCommit>,
+        mut offsets: Vec<OffsetCommit>,
     ) -> Vec<ErrorCode> {
+        if twins::is_on(Twin::OffsetsSplit) && offsets.len() > 1 {
+            let rest = offsets.split_off(1);
+            let mut codes = Box::pin(self.commit_offsets(committer.clone(), offsets)).await;
+            codes.extend(Box::pin(self.commit_offsets(committer, rest)).await);
+            return codes;
+        }
         let fits =
             |offset: &OffsetCommit| offset.metadata.len() <= Group::OFFSET_METADATA_BYTES_MAX;
         let fitting: Vec<bool> = offsets.iter().map(fits).collect();
@@ -36,6 +43,11 @@ impl Coordinator {
             let group = self.name().to_owned();
             CommitOffsets { group, epoch, committer, offsets }.into()
         };
+        if twins::is_on(Twin::OffsetsAckedEarly) {
+            let groups = self.groups.upgrade();
+            drop(groups.map(|groups| groups.metadata.propose_ordered(command(self.epoch()))));
+            return vec![ErrorCode::NONE; fitting.len()];
+        }
         match self.propose_offsets(command).await {
             Ok(codes) => {
                 let mut codes = codes.into_iter();

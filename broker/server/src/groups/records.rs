@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tidemill_base::twins::{self, Twin};
 use tidemill_broker_logic::groups::{RecordFailure, RecordId};
 use tidemill_metadata_raft::{ProposeError, Proposed};
 use tidemill_metadata_state::command::{CompleteGeneration, Generation};
@@ -62,6 +63,9 @@ impl Coordinator {
         generation: Generation,
         mut proposed: Result<Proposed, ProposeError>,
     ) {
+        if twins::is_on(Twin::AssignedBeforeRecorded) {
+            self.act(|held, now_ms| held.group.generation_recorded(now_ms, id, Ok(())));
+        }
         let mut result = Err(RecordFailure::Unavailable);
         for _ in 0..ATTEMPTS_MAX {
             match attempt(proposed).await {
