@@ -156,16 +156,7 @@ impl Node {
         let metadata = open_metadata(&config, &ports, &view, &random_ids).await?;
         let epoch = register(&config, &metadata, listener).await?;
         let cache = Arc::new(HotCache::new(config.hot_cache_bytes));
-        let reader = Arc::new(LogReader::new(
-            Arc::clone(&cache),
-            Arc::clone(&ports.log_store),
-            Some(check_batches),
-            LogReaderConfig {
-                blocks_bytes_max: config.catch_up_read_bytes,
-                lent_bytes_min: config.lent_bytes_min,
-                ..LogReaderConfig::default()
-            },
-        ));
+        let reader = log_reader(&config, &ports, &cache);
         let garbage = GarbageCollector::new(
             Arc::clone(&ports.log_store),
             Arc::clone(&ports.objects),
@@ -306,6 +297,19 @@ fn bind(config: &NodeConfig) -> Result<Option<TcpListener>, StartError> {
     listener::bind(address)
         .map(Some)
         .map_err(|error| StartError::Bind { address, reason: error.to_string() })
+}
+
+fn log_reader(config: &NodeConfig, ports: &NodePorts, cache: &Arc<HotCache>) -> Arc<LogReader> {
+    Arc::new(LogReader::new(
+        Arc::clone(cache),
+        Arc::clone(&ports.log_store),
+        Some(check_batches),
+        LogReaderConfig {
+            blocks_bytes_max: config.catch_up_read_bytes,
+            lent_bytes_min: config.lent_bytes_min,
+            ..LogReaderConfig::default()
+        },
+    ))
 }
 
 async fn open_metadata(
