@@ -14,11 +14,11 @@ use crate::invariants::groups::GroupLedger;
 use crate::invariants::{self, FinalLog, FinalPartition, bounds_hold};
 use crate::rare_events::RareEvents;
 use crate::workload::{
-    Clients, FLEETING_TOPIC, LASTING_TOPICS, admin, consumer, groups, idempotent, orphans, plain,
-    requests, zombie,
+    Clients, FLEETING_TOPIC, LASTING_TOPICS, admin, consumer, groups, idempotent, low_on_space,
+    orphans, plain, requests, zombie,
 };
 use crate::world::chance::Chance;
-use crate::world::faults;
+use crate::world::faults::{self, Fault};
 use crate::world::lives::Lives;
 
 /// What a run does at least.
@@ -31,8 +31,6 @@ const HEAL_MAX: Duration = Duration::from_secs(60);
 /// Simulated time in which garbage must go: the pause between two searches for orphans, the patience
 /// with those of this life, the grace, a save, and some rounds of housekeeping.
 const GARBAGE_MAX: Duration = Duration::from_secs(90);
-/// The grace that lives are configured with.
-const GRACE_MS: i64 = 30_000;
 
 /// The verdict on one seed.
 #[derive(Debug)]
@@ -116,7 +114,11 @@ async fn work(clients: &Clients, faults: &mut u64) {
     while *faults < FAULTS_MIN || clients.history.operations() < OPERATIONS_MIN {
         let pause = clients.chance.between(20, 700);
         tokio::time::sleep(Duration::from_millis(pause)).await;
-        let fault = faults::strike(&clients.lives, &clients.chance).await;
+        let fault = faults::draw(&clients.chance);
+        match fault {
+            Fault::SpaceLow => low_on_space::endure(clients).await,
+            _ => faults::strike(&clients.lives, &clients.chance, fault).await,
+        }
         clients.history.operation("fault", fault as u64);
         *faults += 1;
         if !clients.history.violations().is_empty() {
@@ -137,7 +139,7 @@ async fn sample(clients: Clients) {
         tokio::time::sleep(Duration::from_millis(100)).await;
         let Some(life) = clients.lives.current() else { continue };
         let paths = clients.lives.disks.memory.paths();
-        let early = garbage.sample(&life, &paths, GRACE_MS);
+        let early = garbage.sample(&life, &clients.lives.disks, &paths);
         for violation in bounds_hold::check(&life).into_iter().chain(early) {
             clients.history.violation(violation);
         }

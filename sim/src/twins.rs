@@ -23,6 +23,8 @@ pub const CAUGHT: &[Twin] = &[
     Twin::OrphanNotCondemned,
     Twin::HeadsBelieved,
     Twin::OffsetsNotFenced,
+    Twin::SpaceStaysLow,
+    Twin::LowWaterIgnored,
     Twin::OffsetsAckedEarly,
     Twin::OffsetsSplit,
     Twin::OldGenerationCommits,

@@ -5,6 +5,7 @@ pub mod consumer;
 pub mod groups;
 pub mod idempotent;
 pub mod late_offsets;
+pub mod low_on_space;
 pub mod orphans;
 pub mod plain;
 pub mod requests;

@@ -55,11 +55,15 @@ pub enum Twin {
     AssignedBeforeRecorded = 19,
     /// A member that had an assignment keeps it in the next generation.
     AssignmentKept = 20,
+    /// Room on the disk that was low once counts as low for ever.
+    SpaceStaysLow = 21,
+    /// Records are taken however little room there is on the disk.
+    LowWaterIgnored = 22,
 }
 
 impl Twin {
     /// Every twin, in the order of their numbers.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 23] = [
         Self::AckBeforeSync,
         Self::AckBeforeCommit,
         Self::RetrySameFileAfterFailedSync,
@@ -81,6 +85,8 @@ impl Twin {
         Self::OldGenerationCommits,
         Self::AssignedBeforeRecorded,
         Self::AssignmentKept,
+        Self::SpaceStaysLow,
+        Self::LowWaterIgnored,
     ];
 
     /// The twin's name on a command line: `ack-before-sync`.
@@ -103,6 +109,8 @@ impl Twin {
             Self::OffsetsNotFenced => "offsets-not-fenced",
             Self::OrphanNotCondemned => "orphan-not-condemned",
             Self::HeadsBelieved => "heads-believed",
+            Self::SpaceStaysLow => "space-stays-low",
+            Self::LowWaterIgnored => "low-water-ignored",
             Self::OffsetsAckedEarly => "offsets-acked-early",
             Self::OffsetsSplit => "offsets-split",
             Self::OldGenerationCommits => "old-generation-commits",

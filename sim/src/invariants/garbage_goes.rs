@@ -1,25 +1,45 @@
 //! P8: garbage goes, and only garbage: no file of the log and no side object goes before its grace is
-//! over, and at the end nothing is left that nobody reaches.
+//! over, and at the end nothing is left that nobody reaches. While room on the disk is low the grace is a
+//! short one, that of fetches which are opening the file.
 //!
 //! Orphans of the life that is running at the end: [`crate::workload::orphans`].
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use tidemill_base::{FileId, TimestampMs};
 use tidemill_storage_store::file_name;
+use tokio::time::Instant;
 
-use crate::world::lives::Life;
+use crate::world::disks::Disks;
+use crate::world::lives::{GC_GRACE, Life};
+
+/// The grace while room is low.
+const GRACE_WHEN_LOW: Duration = Duration::from_secs(1);
+/// How long the node may take room for low after there is enough again: the pause between two looks,
+/// and a round that has begun.
+const LOW_AFTERWARDS: Duration = Duration::from_secs(2);
 
 /// Watches files come and go.
 #[derive(Debug, Default)]
 pub struct Garbage {
     /// When each file that is known was freed, as last seen.
     known: BTreeMap<FileId, Option<TimestampMs>>,
+    /// When it was last looked.
+    looked: Option<Instant>,
+    /// The time of the state then. What was freed since was freed no earlier.
+    time: TimestampMs,
 }
 
 impl Garbage {
     /// Looks at the files now. Tells of each that went too early.
-    pub fn sample(&mut self, life: &Life, paths: &[String], grace_ms: i64) -> Vec<String> {
+    pub fn sample(&mut self, life: &Life, disks: &Disks, paths: &[String]) -> Vec<String> {
+        let looked = Instant::now();
+        let since = self.looked.replace(looked).unwrap_or(looked) - LOW_AFTERWARDS;
+        let grace = match disks.was_short_since(since) {
+            true => GRACE_WHEN_LOW,
+            false => GC_GRACE,
+        };
         let there: BTreeSet<FileId> = paths.iter().filter_map(|path| parse(path)).collect();
         let metadata = &life.node.broker().metadata;
         let (now, known) = metadata.with_state(|state| {
@@ -30,12 +50,13 @@ impl Garbage {
         });
         let mut violations = Vec::new();
         for (file, freed) in &self.known {
-            let graced = freed.is_some_and(|at| now.0 - at.0 >= grace_ms);
+            let age_ms = now.0 - freed.unwrap_or(self.time).0;
+            let graced = i128::from(age_ms) >= grace.as_millis() as i128;
             if !there.contains(file) && !graced {
                 violations.push(format!("P8: file {file} went before its grace was over"));
             }
         }
-        self.known = known;
+        (self.known, self.time) = (known, now);
         violations
     }
 }

@@ -5,7 +5,6 @@ use std::time::Duration;
 use tidemill_appendfile::twin::{Toxic, ToxicKind};
 
 use super::chance::Chance;
-use super::disks::DISK_BYTES;
 use super::lives::Lives;
 
 /// One fault.
@@ -29,6 +28,9 @@ pub enum Fault {
     SyncsSlow,
     /// The disk is full.
     DiskFull,
+    /// Room on the disk is low, or there is none, for as long as the node needs to notice. Its clients
+    /// look meanwhile what becomes of them: [`crate::workload::low_on_space`].
+    SpaceLow,
     /// The metadata's state cannot be saved.
     SavesFail,
     /// Messages between lanes and metadata are lost or late.
@@ -56,6 +58,8 @@ const CHOICES: &[Fault] = &[
     Fault::SyncsSlow,
     Fault::SyncsSlow,
     Fault::DiskFull,
+    Fault::SpaceLow,
+    Fault::SpaceLow,
     Fault::SavesFail,
     Fault::MessagesLost,
     Fault::MessagesLost,
@@ -67,9 +71,14 @@ const CHOICES: &[Fault] = &[
 /// Which files a disk fault concerns.
 const TARGETS: &[&str] = &["", "log/", "meta"];
 
-/// Makes one fault happen, and ends it if it lasts.
-pub async fn strike(lives: &Lives, chance: &Chance) -> Fault {
-    let fault = CHOICES[chance.below(CHOICES.len() as u64) as usize];
+/// What happens next.
+#[must_use]
+pub fn draw(chance: &Chance) -> Fault {
+    CHOICES[chance.below(CHOICES.len() as u64) as usize]
+}
+
+/// Makes a fault of the world alone happen, and ends it if it lasts.
+pub async fn strike(lives: &Lives, chance: &Chance, fault: Fault) {
     let target = TARGETS[chance.below(TARGETS.len() as u64) as usize];
     let rate = [100_000, 400_000, 1_000_000][chance.below(3) as usize];
     let lasts = Duration::from_millis(chance.between(20, 1_500));
@@ -99,10 +108,12 @@ pub async fn strike(lives: &Lives, chance: &Chance) -> Fault {
             spoil(lives, "reads fail", kind, "log/", rate, lasts).await;
         }
         Fault::DiskFull => {
-            lives.disks.memory.set_capacity(0);
+            lives.disks.fill();
             tokio::time::sleep(lasts).await;
-            lives.disks.memory.set_capacity(DISK_BYTES);
+            lives.disks.give_room();
         }
+        // Brought about by who looks at it.
+        Fault::SpaceLow => {}
         Fault::SavesFail => {
             lives.disks.state.set_failing(true);
             tokio::time::sleep(lasts).await;
@@ -120,7 +131,6 @@ pub async fn strike(lives: &Lives, chance: &Chance) -> Fault {
             lives.clock.set_skew_ms(0);
         }
     }
-    fault
 }
 
 async fn restart(lives: &Lives, chance: &Chance, loses_power: bool) {

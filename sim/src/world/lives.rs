@@ -8,7 +8,9 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tidemill_base::ports::{SharedClock, SharedSpawn};
 use tidemill_broker_server::node::{Node, NodeConfig, NodePorts};
-use tidemill_storage_store::{Commits, DiskObjects, FileLogConfig, FileLogStore, Objects};
+use tidemill_storage_store::{
+    Commits, DiskObjects, FileLogConfig, FileLogStore, Objects, SpaceGuard, SpaceLimits,
+};
 use tokio::sync::Notify;
 
 use super::chance::Chance;
@@ -22,6 +24,12 @@ use crate::rare_events::RareEvents;
 const START_PATIENCE: Duration = Duration::from_secs(20);
 /// Small files, so that runs seal and fold some.
 const FILE_BYTES: u64 = 256 << 10;
+/// The marks of the disk, in the proportions of a real one.
+pub const SPACE: SpaceLimits =
+    SpaceLimits { low_water_bytes: 1 << 20, critical_bytes: 128 << 10, reserve_bytes: 256 << 10 };
+
+/// How long what is unreachable stays, unless room is low.
+pub const GC_GRACE: Duration = Duration::from_secs(30);
 
 /// Tells that a life has ended. Who waits is woken in the order of waiting: the watch of tokio wakes in
 /// an order of chance, which would make two runs of a seed differ.
@@ -55,6 +63,8 @@ pub struct Life {
     pub ended: Arc<Ended>,
     /// The node.
     pub node: Node,
+    /// What watches the room on its disk.
+    pub space: Arc<SpaceGuard>,
     tasks: Arc<LifeTasks>,
 }
 
@@ -110,8 +120,8 @@ impl Lives {
             let started =
                 tokio::time::timeout(START_PATIENCE, self.start_once(number, &tasks)).await;
             self.starting.lock().take();
-            if let Ok(Some(node)) = started {
-                let life = Life { number, ended: Arc::default(), node, tasks };
+            if let Ok(Some((node, space))) = started {
+                let life = Life { number, ended: Arc::default(), node, space, tasks };
                 *self.current.lock() = Some(Arc::new(life));
                 return;
             }
@@ -148,7 +158,11 @@ impl Lives {
         }
     }
 
-    async fn start_once(&self, number: u64, tasks: &Arc<LifeTasks>) -> Option<Node> {
+    async fn start_once(
+        &self,
+        number: u64,
+        tasks: &Arc<LifeTasks>,
+    ) -> Option<(Node, Arc<SpaceGuard>)> {
         let spawn: SharedSpawn = Arc::clone(tasks) as SharedSpawn;
         let disk = self.disks.disk();
         let file_config =
@@ -156,6 +170,7 @@ impl Lives {
         let log_store =
             FileLogStore::open(Arc::clone(&disk), Arc::clone(&spawn), file_config).await.ok()?;
         let objects = DiskObjects::open(Arc::clone(&disk), Arc::clone(&spawn)).await.ok()?;
+        let space = SpaceGuard::open(Arc::clone(&disk), SPACE).await.ok()?;
         let (rates, chance) = (self.loss.clone(), self.chance.clone());
         let wrap = move |inner: Arc<dyn Commits>| -> Arc<dyn Commits> {
             Arc::new(LossyCommits { inner, rates: rates.clone(), chance: chance.clone() })
@@ -165,14 +180,14 @@ impl Lives {
             state_store: Arc::new(self.disks.state.clone()),
             log_store: Arc::new(log_store),
             objects: Arc::new(objects),
-            space: None,
+            space: Some(Arc::clone(&space)),
             clock: Arc::new(self.clock.clone()) as SharedClock,
             spawn,
             wrap_commits: Some(Arc::new(wrap)),
             seed: u128::from(self.chance.seed()) << 64 | u128::from(number),
         };
         match Node::start(config(), ports).await {
-            Ok(node) => Some(node),
+            Ok(node) => Some((node, space)),
             Err(error) => {
                 tracing::info!(%error, "the node did not start");
                 None
@@ -198,7 +213,7 @@ fn config() -> NodeConfig {
         // Batches are small here; all of them may be sent from their files.
         lent_bytes_min: 1,
         catch_up_read_bytes: 256 << 10,
-        gc_grace: Duration::from_secs(30),
+        gc_grace: GC_GRACE,
         housekeeping_interval: Duration::from_secs(1),
         retention_interval: Duration::from_secs(1),
         ..NodeConfig::default()

@@ -1,5 +1,7 @@
 //! When room is low, and what becomes of the reserve (pure).
 
+use tidemill_base::twins::{self, Twin};
+
 /// Whether there is room for data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SpaceState {
@@ -50,7 +52,9 @@ impl SpaceLimits {
     pub fn decide(&self, before: SpaceState, reserve_held: bool, free_bytes: u64) -> SpaceDecision {
         let plenty_bytes = self.low_water_bytes.saturating_add(self.low_water_bytes / 4);
         let mark = match before {
+            SpaceState::Plenty if twins::is_on(Twin::LowWaterIgnored) => 0,
             SpaceState::Plenty => self.low_water_bytes,
+            SpaceState::Low if twins::is_on(Twin::SpaceStaysLow) => u64::MAX,
             SpaceState::Low => plenty_bytes,
         };
         let state = if free_bytes < mark { SpaceState::Low } else { SpaceState::Plenty };
