@@ -13,6 +13,7 @@ use tidemill_storage_store::LogWriter;
 use uuid::Uuid;
 
 use crate::authorization::{Authorizer, Operation, Principal, Resource};
+use crate::budget::Budget;
 use crate::groups::Groups;
 use crate::log_reads::LogReads;
 use crate::node::NodeConfig;
@@ -57,6 +58,8 @@ pub struct Broker {
     pub request_metrics: RequestMetrics,
     /// Who may do what.
     pub authorizer: Arc<dyn Authorizer>,
+    /// What decoded requests take beyond the length of their frames, until they are answered.
+    pub decoded: Budget,
     pub(crate) decompressors: Mutex<Vec<Decompressor>>,
     pub(crate) record_checks: RecordChecks,
     pub(crate) space_low: AtomicBool,

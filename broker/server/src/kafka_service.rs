@@ -11,13 +11,14 @@ use std::sync::atomic::Ordering;
 use bytes::Bytes;
 use tidemill_kafka::messages::ApiVersionsResponse;
 use tidemill_kafka::{
-    ApiKey, ErrorCode, KString, Parts, Reader, Request, RequestHeader, Response, decode_request,
-    encode_response,
+    ApiKey, DECODED_BYTES_MAX, ErrorCode, KString, Parts, Reader, Request, RequestHeader, Response,
+    decode_request, encode_response,
 };
 use tokio::time::Instant;
 
 use crate::authorization::Principal;
 use crate::broker::Broker;
+use crate::budget::Held;
 use crate::handlers;
 use crate::handlers::produce::Call;
 use crate::service::{Dispatched, Service, ServiceConnection};
@@ -76,7 +77,8 @@ impl Service for KafkaService {
 impl ServiceConnection for KafkaConnection {
     fn dispatch(&mut self, frame: Bytes) -> Dispatched {
         let frame_bytes = frame.len();
-        let mut reader = Reader::new(frame);
+        let memory_max = frame_bytes.saturating_add(self.broker.decoded.available() as usize);
+        let mut reader = Reader::with_memory_max(frame, memory_max.min(DECODED_BYTES_MAX));
         let header = match RequestHeader::decode(&mut reader) {
             Ok(header) => header,
             Err(error) => return self.malformed(&error.to_string()),
@@ -97,6 +99,28 @@ impl ServiceConnection for KafkaConnection {
 }
 
 impl KafkaConnection {
+    /// Decodes a request whose header is read, and holds the memory that it takes beyond its frame.
+    fn decode<R: Request>(
+        &self,
+        header: &RequestHeader,
+        mut reader: Reader,
+    ) -> Result<(R, Option<Held>), Dispatched> {
+        let request = decode_request(&mut reader, header)
+            .map_err(|error| self.malformed(&error.to_string()))?;
+        let beyond = reader.memory_used().saturating_sub(reader.position());
+        if beyond == 0 {
+            return Ok((request, None));
+        }
+        match u32::try_from(beyond).ok().and_then(|bytes| self.broker.decoded.try_hold(bytes)) {
+            Some(held) => Ok((request, Some(held))),
+            None => Err(self.malformed(&format!(
+                "a {} request with lists that take {beyond} bytes: requests under way leave no room \
+                 for that; ask for less at once",
+                R::API.name()
+            ))),
+        }
+    }
+
     fn malformed(&self, reason: &str) -> Dispatched {
         self.broker.request_metrics.malformed.fetch_add(1, Ordering::Relaxed);
         Dispatched::Close(reason.to_owned())
@@ -155,16 +179,11 @@ impl KafkaConnection {
         }
     }
 
-    fn produce(
-        &self,
-        header: &RequestHeader,
-        mut reader: Reader,
-        frame_bytes: usize,
-    ) -> Dispatched {
+    fn produce(&self, header: &RequestHeader, reader: Reader, frame_bytes: usize) -> Dispatched {
         let since = Instant::now();
-        let request = match decode_request(&mut reader, header) {
-            Ok(request) => request,
-            Err(error) => return self.malformed(&error.to_string()),
+        let (request, held) = match self.decode(header, reader) {
+            Ok(decoded) => decoded,
+            Err(refused) => return refused,
         };
         let call = Call {
             broker: Arc::clone(&self.broker),
@@ -174,14 +193,14 @@ impl KafkaConnection {
             correlation_id: header.correlation_id,
             since,
         };
-        call.dispatch(request)
+        kept_until_answered(call.dispatch(request), held)
     }
 
     /// Decodes now, and handles when the answer is awaited.
     fn later<R, H>(
         &self,
         header: RequestHeader,
-        mut reader: Reader,
+        reader: Reader,
         handler: fn(Arc<Broker>, Context, R) -> H,
     ) -> Dispatched
     where
@@ -190,14 +209,15 @@ impl KafkaConnection {
         H: Future<Output = R::Response> + Send + 'static,
     {
         let since = Instant::now();
-        let request: R = match decode_request(&mut reader, &header) {
-            Ok(request) => request,
-            Err(error) => return self.malformed(&error.to_string()),
+        let (request, held) = match self.decode::<R>(&header, reader) {
+            Ok(decoded) => decoded,
+            Err(refused) => return refused,
         };
         let (broker, context) = (Arc::clone(&self.broker), self.context(&header));
         Dispatched::Later(Box::pin(async move {
             let response = handler(Arc::clone(&broker), context, request).await;
             broker.request_metrics.answered(R::API, since);
+            drop(held);
             encoded(header.correlation_id, &response, header.api_version)
         }))
     }
@@ -209,6 +229,26 @@ impl KafkaConnection {
             peer: self.peer,
             principal: Arc::clone(&self.principal),
         }
+    }
+}
+
+/// Holds memory until an answer is known.
+fn kept_until_answered(dispatched: Dispatched, held: Option<Held>) -> Dispatched {
+    let Some(held) = held else { return dispatched };
+    match dispatched {
+        Dispatched::Later(answer) => Dispatched::Later(Box::pin(async move {
+            let answer = answer.await;
+            drop(held);
+            answer
+        })),
+        Dispatched::Silent(end) => Dispatched::Silent(Box::pin(async move {
+            end.await;
+            drop(held);
+        })),
+        Dispatched::Pending(dispatched) => Dispatched::Pending(Box::pin(async move {
+            kept_until_answered(dispatched.await, Some(held))
+        })),
+        Dispatched::Ready(_) | Dispatched::Close(_) => dispatched,
     }
 }
 

@@ -13,9 +13,9 @@
 //! broker that sends from the page cache. What is read is checked (`log_bytes.rs`).
 
 use tidemill_base::twins::{self, Twin};
-use tidemill_base::{FileRange, LeaderEpoch, Offset};
+use tidemill_base::{FileRange, Offset};
 use tidemill_metadata_state::Extent;
-use tidemill_records::{BATCH_HEAD_BYTES, BATCH_HEADER_BYTES, BatchHeader, head16};
+use tidemill_records::{BATCH_HEADER_BYTES, BatchHeader};
 use tidemill_storage_store::LogReader;
 
 /// Batches looked at to find where an answer begins or ends in an extent.
@@ -51,26 +51,24 @@ pub(crate) enum Lending {
     Read,
 }
 
-/// Whether a batch that lies in a file with `head` may be sent as it is: it was committed at
-/// `base_offset` in `leader_epoch`.
-fn is_right(head: &[u8; BATCH_HEAD_BYTES], base_offset: Offset, leader_epoch: LeaderEpoch) -> bool {
-    let length = i32::from_be_bytes([head[8], head[9], head[10], head[11]]);
-    *head == head16(base_offset, leader_epoch, length) || twins::is_on(Twin::HeadsBelieved)
+/// Whether the batches of an extent of which `first` is the first header may be sent as they lie in
+/// their file.
+fn is_right(first: &BatchHeader, extent: &Extent) -> bool {
+    let is_right =
+        first.base_offset == extent.base_offset && first.leader_epoch == extent.leader_epoch.0;
+    is_right || twins::is_on(Twin::HeadsBelieved)
 }
 
 /// The batches wanted of an extent, if they may be sent from their file.
 pub(crate) fn lend(reader: &LogReader, extent: &Extent, wanted: Wanted) -> Lending {
     let length = extent.length as usize;
-    let mut head = [0; BATCH_HEAD_BYTES];
-    if !reader.peek(extent.file, extent.position, &mut head)
-        || !is_right(&head, extent.base_offset, extent.leader_epoch)
-    {
+    let Some(first) = header_at(reader, extent, 0).filter(|first| is_right(first, extent)) else {
         return Lending::Read;
-    }
+    };
     let whole = wanted.from <= extent.base_offset && length <= wanted.bytes_max;
     let (from, to) = match whole {
         true => (0, length),
-        false => match walk(reader, extent, wanted) {
+        false => match walk(reader, extent, first, wanted) {
             Some((from, to)) if from == to => return Lending::TooLong,
             Some(found) => found,
             None => return Lending::Read,
@@ -84,14 +82,19 @@ pub(crate) fn lend(reader: &LogReader, extent: &Extent, wanted: Wanted) -> Lendi
 
 /// Where in an extent the batches lie that are wanted; nothing between the two if not even the first
 /// fits. `None` if that cannot be told from memory.
-fn walk(reader: &LogReader, extent: &Extent, wanted: Wanted) -> Option<(usize, usize)> {
+fn walk(
+    reader: &LogReader,
+    extent: &Extent,
+    first: BatchHeader,
+    wanted: Wanted,
+) -> Option<(usize, usize)> {
     let length = extent.length as usize;
     let (mut at, mut offset, mut from) = (0, extent.base_offset, None);
     for _ in 0..BATCHES_WALKED_MAX {
         if at == length {
             break;
         }
-        let header = header_at(reader, extent, at)?;
+        let header = if at == 0 { first } else { header_at(reader, extent, at)? };
         if header.base_offset != offset || header.leader_epoch != extent.leader_epoch.0 {
             return None;
         }

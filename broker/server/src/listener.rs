@@ -46,6 +46,9 @@ pub struct ListenerLimits {
     /// 1 KiB of each connection. Past it connections take in no more than that until others are done.
     /// Default 32 MiB.
     pub partial_bytes_max: u32,
+    /// What the system is asked to hold of answers on their way to one client; it takes twice that,
+    /// for what it needs besides. 0: what the system chooses, which grows to megabytes. Default 200 KiB.
+    pub send_buffer_bytes: u32,
 }
 
 impl Default for ListenerLimits {
@@ -58,6 +61,7 @@ impl Default for ListenerLimits {
             stall_timeout: Duration::from_secs(30),
             frame_timeout: Duration::from_secs(60),
             partial_bytes_max: 32 << 20,
+            send_buffer_bytes: 200 << 10,
         }
     }
 }
@@ -140,7 +144,7 @@ async fn serve_shared(listener: TcpListener, shared: Arc<Shared>, spawn: SharedS
             tracing::warn!(%peer, max = shared.limits.connections_max, "too many connections");
             continue;
         };
-        if let Err(error) = prepare(&stream) {
+        if let Err(error) = prepare(&stream, &shared.limits) {
             tracing::debug!(%peer, %error, "connection lost before it was used");
             continue;
         }
@@ -161,7 +165,11 @@ async fn pause_after_failed_accept(error: &io::Error) {
     tokio::time::sleep(Duration::from_millis(100)).await;
 }
 
-fn prepare(stream: &TcpStream) -> io::Result<()> {
+fn prepare(stream: &TcpStream, limits: &ListenerLimits) -> io::Result<()> {
+    if limits.send_buffer_bytes > 0 {
+        let bytes = usize::try_from(limits.send_buffer_bytes).unwrap_or(usize::MAX);
+        socket2::SockRef::from(stream).set_send_buffer_size(bytes)?;
+    }
     stream.set_nodelay(true)
 }
 

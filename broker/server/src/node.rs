@@ -200,6 +200,7 @@ impl Node {
             random_ids,
             request_metrics: RequestMetrics::default(),
             authorizer: Arc::new(AllowAll),
+            decoded: Budget::new(config.decoded_memory_bytes),
             decompressors: Mutex::default(),
             record_checks: RecordChecks::start(ports.spawn.as_ref()),
             space_low: AtomicBool::new(false),

@@ -50,7 +50,7 @@ pub use header::RequestHeader;
 pub use kstring::KString;
 pub use message::{Message, Request, Response};
 pub use parts::{Part, Parts};
-pub use reader::Reader;
+pub use reader::{DECODED_BYTES_MAX, Reader};
 pub use record_parts::{Kept, RecordPart, RecordParts};
 pub use uuid::Uuid;
 pub use writer::Writer;

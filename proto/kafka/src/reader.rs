@@ -24,6 +24,7 @@ pub struct Reader {
     frame: Bytes,
     at: usize,
     end: usize,
+    memory_max: usize,
     memory_left: usize,
 }
 
@@ -38,7 +39,13 @@ impl Reader {
     #[must_use]
     pub fn with_memory_max(frame: Bytes, memory_max: usize) -> Self {
         let end = frame.len();
-        Self { frame, at: 0, end, memory_left: memory_max }
+        Self { frame, at: 0, end, memory_max, memory_left: memory_max }
+    }
+
+    /// What the arrays read so far take in memory, in bytes.
+    #[must_use]
+    pub fn memory_used(&self) -> usize {
+        self.memory_max - self.memory_left
     }
 
     /// How many bytes have been read.

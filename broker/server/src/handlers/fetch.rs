@@ -23,6 +23,9 @@ use crate::log_reads::{Bounds, ReadSpec};
 const WAIT_MS_MAX: i32 = 60_000;
 /// The most bytes of one answer, whatever the client asks.
 const RESPONSE_BYTES_MAX: usize = 8 << 20;
+/// An answer of which no more than one part in so many is left is full: to look for batches small
+/// enough to fit would cost more than they are worth, with many partitions several times the answer.
+const LEFT_IS_NOTHING: usize = 32;
 
 pub(crate) async fn handle(
     broker: Arc<Broker>,
@@ -55,6 +58,14 @@ pub(crate) async fn handle(
 struct Limits {
     bytes_max: usize,
     bytes_min: u64,
+}
+
+impl Limits {
+    /// What may still be read after `taken` bytes.
+    fn bytes_left(&self, taken: usize) -> usize {
+        let left = self.bytes_max.saturating_sub(taken);
+        if taken > 0 && left <= self.bytes_max / LEFT_IS_NOTHING { 0 } else { left }
+    }
 }
 
 /// A fetch under way.
@@ -123,10 +134,15 @@ fn session_error(error: SessionError) -> FetchResponse {
 
 impl Fetching<'_> {
     /// Reads until there is enough, or something to tell at once, or the time is up.
+    ///
+    /// Limits may leave less room than is called enough. So what a pass finds although enough is there
+    /// is the answer; to look again would find the same.
     async fn run(&mut self, deadline: Instant) -> Vec<(usize, PartitionData)> {
+        let mut is_there = false;
         loop {
             let pass = self.pass().await;
             let enough = pass.bytes as u64 >= self.limits.bytes_min;
+            let enough = enough || (is_there && pass.bytes > 0);
             if enough || pass.is_urgent || Instant::now() >= deadline {
                 return self.remember(pass);
             }
@@ -136,7 +152,8 @@ impl Fetching<'_> {
             drop(pass);
             let mut wait = self.broker.view.wait(waiting_for, missing);
             // What was appended between the pass and the registration is not announced again.
-            if self.available_bytes() >= self.limits.bytes_min {
+            is_there = self.available_bytes() >= self.limits.bytes_min;
+            if is_there {
                 continue;
             }
             if tokio::time::timeout_at(deadline, wait.due()).await.is_err() {
@@ -259,7 +276,7 @@ impl Fetching<'_> {
             let data = failed(target, ErrorCode::NONE, Some(bounds));
             return (PartitionData { diverging_epoch: diverging, ..data }, 0);
         }
-        let left = self.limits.bytes_max.saturating_sub(pass.bytes);
+        let left = self.limits.bytes_left(pass.bytes);
         let spec = ReadSpec {
             partition: id,
             offset: Offset(target.fetch_offset),

@@ -54,26 +54,10 @@ impl Outbox {
     }
 
     /// Writes as much as the socket takes now, up to a turn's worth. Returns how many bytes went out.
+    ///
+    /// Each range of a file leaves as soon as it can. To hold packets back until they are full was
+    /// measured: over loopback it takes 1.4 to 2.5 times the processor time, for it sends in bursts.
     pub(crate) fn write_to(&mut self, stream: &TcpStream) -> io::Result<usize> {
-        let corked = match self.has_lent() {
-            true => Some(send::Cork::put_on(stream)?),
-            false => None,
-        };
-        let written = self.write_turn(stream)?;
-        corked.map_or(Ok(()), send::Cork::take_off)?;
-        Ok(written)
-    }
-
-    /// Whether parts of the first answer come from files.
-    fn has_lent(&self) -> bool {
-        let first = self.answers.front();
-        first.is_some_and(|(answer, _)| {
-            let mut parts = answer.left().iter().take(2);
-            parts.any(|part| matches!(part, Part::Lent(_)))
-        })
-    }
-
-    fn write_turn(&mut self, stream: &TcpStream) -> io::Result<usize> {
         let mut total = 0;
         while total < TURN_BYTES {
             let Some((first, _)) = self.answers.front() else { break };

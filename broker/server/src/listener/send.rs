@@ -7,34 +7,6 @@ use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg};
 use tidemill_base::FileRange;
 use tokio::net::TcpStream;
 
-/// Keeps the system from sending packets that are not full while an answer is put together from many
-/// ranges.
-pub(super) struct Cork<'a>(&'a TcpStream);
-
-impl<'a> Cork<'a> {
-    #[cfg(target_os = "linux")]
-    pub(super) fn put_on(stream: &'a TcpStream) -> io::Result<Self> {
-        rustix::net::sockopt::set_tcp_cork(stream, true)?;
-        Ok(Self(stream))
-    }
-
-    #[cfg(target_os = "linux")]
-    pub(super) fn take_off(self) -> io::Result<()> {
-        Ok(rustix::net::sockopt::set_tcp_cork(self.0, false)?)
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    pub(super) fn put_on(stream: &'a TcpStream) -> io::Result<Self> {
-        Ok(Self(stream))
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    pub(super) fn take_off(self) -> io::Result<()> {
-        let _ = self.0;
-        Ok(())
-    }
-}
-
 /// Sends from memory. `more` tells the system that something follows at once, so that it may wait to
 /// fill a packet.
 pub(super) fn slices(stream: &TcpStream, slices: &[IoSlice<'_>], more: bool) -> io::Result<usize> {

@@ -1,5 +1,7 @@
 //! The listener over real sockets, with a service that echoes.
 
+mod lent;
+
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Mutex;
 

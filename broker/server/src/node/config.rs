@@ -38,6 +38,9 @@ pub struct NodeConfig {
     /// Bytes of records that answers may hold in memory until they are sent; what is sent straight
     /// from a file holds none. Default 32 MiB.
     pub answer_memory_bytes: u32,
+    /// Bytes that decoded requests may take beyond the length of their frames, until they are
+    /// answered. Default 32 MiB.
+    pub decoded_memory_bytes: u32,
     /// Bytes of groups that are held in memory. Default 32 MiB.
     pub group_memory_bytes: u64,
     /// Bytes of directories and blocks of index objects kept in memory. Default 16 MiB.
@@ -85,6 +88,7 @@ impl Default for NodeConfig {
             group_memory_bytes: 32 << 20,
             index_cache_bytes: 16 << 20,
             answer_memory_bytes: 32 << 20,
+            decoded_memory_bytes: 32 << 20,
             lent_bytes_min: 4096,
             lanes: 1,
             lane_limits: LaneLimits::local_disk(),

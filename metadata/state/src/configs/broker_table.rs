@@ -59,7 +59,7 @@ pub const BROKER_CONFIGS: &[Config] = &[
         ConfigType::Int,
         "2147483647",
         Accepts::Whole(1, INT_MAX),
-        "The most members of one group.",
+        "The most members of one group. More than 2000 count as 2000.",
     ),
     config(
         "group.min.session.timeout.ms",
@@ -205,6 +205,11 @@ pub const BROKER_READ_ONLY: &[ReadOnlyConfig] = &[
         "The longest metadata of a committed offset: 4096 bytes.",
     ),
     read_only("socket.request.max.bytes", ConfigType::Int, "The largest request that is accepted."),
+    read_only(
+        "socket.send.buffer.bytes",
+        ConfigType::Int,
+        "What the system is asked to hold of answers on their way to one client. 0: what it chooses.",
+    ),
     read_only(
         "tidemill.http.address",
         ConfigType::String,

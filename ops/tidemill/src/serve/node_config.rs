@@ -28,6 +28,7 @@ pub(super) fn node_config(config: &Config, http_address: SocketAddr) -> NodeConf
         hot_cache_bytes: config.memory.hot_cache_bytes,
         catch_up_read_bytes: config.memory.catch_up_read_bytes,
         answer_memory_bytes: fitting(config.memory.answer_bytes),
+        decoded_memory_bytes: fitting(config.memory.decoded_request_bytes),
         group_memory_bytes: config.memory.group_bytes,
         index_cache_bytes: config.memory.index_cache_bytes,
         lanes: fitting(config.log.lanes),
@@ -67,6 +68,7 @@ fn startup_configs(config: &Config, http_address: SocketAddr) -> BTreeMap<String
         ("log.dirs", node.data_dir.clone()),
         ("connections.max.idle.ms", kafka.idle_timeout_ms.to_string()),
         ("socket.request.max.bytes", kafka.request_bytes_max.to_string()),
+        ("socket.send.buffer.bytes", kafka.send_buffer_bytes.to_string()),
         ("tidemill.http.address", http_address.to_string()),
     ];
     if !node.zone.is_empty() {
@@ -84,6 +86,7 @@ fn listener_limits(kafka: &KafkaSection, partial_bytes: u64) -> ListenerLimits {
         stall_timeout: Duration::from_millis(kafka.stall_timeout_ms),
         frame_timeout: Duration::from_millis(kafka.frame_timeout_ms),
         partial_bytes_max: fitting(partial_bytes),
+        send_buffer_bytes: fitting(kafka.send_buffer_bytes),
     }
 }
 
@@ -146,6 +149,7 @@ mod tests {
         assert_eq!(made.hot_cache_bytes, default.hot_cache_bytes);
         assert_eq!(made.catch_up_read_bytes, default.catch_up_read_bytes);
         assert_eq!(made.answer_memory_bytes, default.answer_memory_bytes);
+        assert_eq!(made.decoded_memory_bytes, default.decoded_memory_bytes);
         assert_eq!(made.group_memory_bytes, default.group_memory_bytes);
         assert_eq!(made.index_cache_bytes, default.index_cache_bytes);
         assert_eq!(made.lanes, default.lanes);
