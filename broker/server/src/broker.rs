@@ -58,6 +58,8 @@ pub struct Broker {
     pub request_metrics: RequestMetrics,
     /// Who may do what.
     pub authorizer: Arc<dyn Authorizer>,
+    /// What answers take besides records, until they are sent.
+    pub answer_frames: Budget,
     /// What decoded requests take beyond the length of their frames, until they are answered.
     pub decoded: Budget,
     pub(crate) decompressors: Mutex<Vec<Decompressor>>,

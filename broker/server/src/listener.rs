@@ -91,6 +91,8 @@ pub struct ListenerMemory {
     /// For answers, until they are sent. The service takes it; who holds it too long while others
     /// wait is told here.
     pub answers: Budget,
+    /// For answers but for the records in them, until they are sent.
+    pub answer_frames: Budget,
 }
 
 /// What all connections of a listener share.
@@ -102,6 +104,8 @@ pub(crate) struct Shared {
     pub(crate) partial: Budget,
     /// See [`ListenerMemory::answers`].
     pub(crate) answers: Budget,
+    /// See [`ListenerMemory::answer_frames`].
+    pub(crate) answer_frames: Budget,
     pub(crate) counters: Arc<ListenerCounters>,
     pub(crate) closing: watch::Receiver<bool>,
 }
@@ -118,8 +122,9 @@ pub async fn serve(
     closing: watch::Receiver<bool>,
 ) {
     let partial = Budget::new(limits.partial_bytes_max);
-    let ListenerMemory { requests: memory, answers } = memory;
-    let shared = Shared { service, limits, memory, partial, answers, counters, closing };
+    let ListenerMemory { requests: memory, answers, answer_frames } = memory;
+    let shared =
+        Shared { service, limits, memory, partial, answers, answer_frames, counters, closing };
     serve_shared(listener, Arc::new(shared), spawn).await;
 }
 

@@ -200,6 +200,7 @@ impl Node {
             random_ids,
             request_metrics: RequestMetrics::default(),
             authorizer: Arc::new(AllowAll),
+            answer_frames: Budget::new(config.answer_frame_memory_bytes),
             decoded: Budget::new(config.decoded_memory_bytes),
             decompressors: Mutex::default(),
             record_checks: RecordChecks::start(ports.spawn.as_ref()),
@@ -228,6 +229,7 @@ impl Node {
                 ListenerMemory {
                     requests: memory.clone(),
                     answers: broker.reads.answers().clone(),
+                    answer_frames: broker.answer_frames.clone(),
                 },
                 Arc::clone(&counters.listener),
                 Arc::clone(spawn),
@@ -320,6 +322,7 @@ async fn open_metadata(
     random_ids: &RandomIds,
 ) -> Result<MetadataHandle, StartError> {
     let new_cluster = NewCluster { cluster_id: random_ids.uuid(), incarnation: Incarnation(1) };
+    let new_cluster = is_without_data(ports).await.then_some(new_cluster);
     let raft_ports = Ports {
         disk: Arc::clone(&ports.meta_disk),
         store: Arc::clone(&ports.state_store),
@@ -328,6 +331,15 @@ async fn open_metadata(
         sink: Arc::clone(view) as Arc<dyn EventSink>,
     };
     Ok(tidemill_metadata_raft::open(config.raft.clone(), new_cluster, raft_ports).await?)
+}
+
+/// Whether nothing is stored yet. Otherwise no cluster may begin: it would know nothing of the records
+/// there, and they would be collected as garbage. Lost metadata (a volume that is not mounted, say)
+/// looks like none.
+async fn is_without_data(ports: &NodePorts) -> bool {
+    let log_files = ports.log_store.list().await;
+    let objects = ports.objects.list().await;
+    matches!((log_files, objects), (Ok(log_files), Ok(objects)) if log_files.is_empty() && objects.is_empty())
 }
 
 /// How long a registration waits that was not taken in, or whose answer was lost.

@@ -53,13 +53,14 @@ pub struct NewCluster {
 }
 
 /// Opens the member that the data belongs to, or begins a new cluster of one if there is no data.
+/// Without a `new_cluster` it begins none: there is data elsewhere that metadata must have known.
 /// Returns when it leads and has applied everything that was acknowledged before.
 ///
 /// # Errors
 /// See [`OpenError::kind`]. A disk that cannot be written is no error: opening waits for it.
 pub async fn open(
     options: RaftOptions,
-    new_cluster: NewCluster,
+    new_cluster: Option<NewCluster>,
     ports: Ports,
 ) -> Result<MetadataHandle, OpenError> {
     options.check()?;
@@ -75,7 +76,7 @@ pub async fn open(
 /// The loop's task, from recovery to the end.
 async fn run(
     options: RaftOptions,
-    new_cluster: NewCluster,
+    new_cluster: Option<NewCluster>,
     ports: Ports,
     opened: oneshot::Sender<Result<MetadataHandle, OpenError>>,
 ) {

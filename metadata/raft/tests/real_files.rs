@@ -60,7 +60,7 @@ async fn start(directory: &Path, held_back: bool) -> MetadataHandle {
     };
     let options = RaftOptions { state_saves_held_back: held_back, ..RaftOptions::default() };
     let new_cluster = NewCluster { cluster_id: Uuid::from_u128(1), incarnation: Incarnation(1) };
-    open(options, new_cluster, ports).await.expect("the member opens")
+    open(options, Some(new_cluster), ports).await.expect("the member opens")
 }
 
 async fn set_up(handle: &MetadataHandle) -> BrokerEpoch {

@@ -19,6 +19,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tidemill_base::ErrorKind;
 use tidemill_base::ports::SharedSpawn;
 use tidemill_broker_server::node::{Node, NodePorts};
 use tokio::net::TcpListener;
@@ -108,8 +109,11 @@ async fn live(config: Config, stop_with_stdin: bool, begun: Instant) -> Result<(
     let node_config = node_config::node_config(&config, http_address);
     #[cfg(feature = "hurt")]
     let node_config = hurt::held_back(node_config);
+    let folder = Path::new(&config.node.data_dir);
     let node = tokio::select! {
-        started = Node::start(node_config, ports) => started.map_err(|e| cannot_start(&e))?,
+        started = Node::start(node_config, ports) => {
+            started.map_err(|error| cannot_start(&error, folder))?
+        }
         signal = signals.first() => {
             tracing::info!(signal, "stopped before it was ready");
             return Ok(());
@@ -117,7 +121,6 @@ async fn live(config: Config, stop_with_stdin: bool, begun: Instant) -> Result<(
     };
     let kafka = node.kafka_address().unwrap_or(config.kafka.listen_address);
     probe.serves(&node, log_store.syncs());
-    let folder = Path::new(&config.node.data_dir);
     let ready = ReadyLine { kafka, http: http_address, data: folder, took: begun.elapsed() };
     tell(&ready.to_string());
     let signal = signals.first().await;
@@ -140,13 +143,19 @@ async fn bind_http(address: SocketAddr) -> Result<TcpListener, Failure> {
     })
 }
 
-fn cannot_start(error: &tidemill_broker_server::node::StartError) -> Failure {
+/// `data`: the data folder.
+fn cannot_start(error: &tidemill_broker_server::node::StartError, data: &Path) -> Failure {
     use tidemill_broker_server::node::StartError;
-    let failure = Failure::failed(format!("cannot start: {error}"));
+    let failure = Failure::failed(format!("cannot start over {}: {error}", data.display()));
     match error {
         StartError::Bind { .. } => {
             failure.hint("choose another address with --kafka or kafka.listen_address")
         }
+        StartError::Metadata(error) if error.kind() == ErrorKind::Corrupt => failure.hint(
+            "nothing was changed. Look whether all of the folder is there (meta/ may be a volume that is \
+             not mounted), and copy it before you try anything. Without meta/ nobody knows what the \
+             files in log/ hold; restore it from a copy",
+        ),
         StartError::Metadata(_) | StartError::Register(_) => failure,
     }
 }

@@ -54,6 +54,29 @@ fn a_folder_that_is_in_use_is_refused() {
 }
 
 #[test]
+fn a_folder_whose_metadata_is_lost_is_refused_and_its_records_stay() {
+    let server = Server::start();
+    server.ok(&["topic", "create", "t", "--partitions", "1"]);
+    server.ok_with_input(&["produce", "t"], "one\ntwo\n");
+    let (_, folder) = server.end(true);
+    let moved = folder.path().join("elsewhere");
+    std::fs::rename(folder.path().join("meta"), &moved).unwrap();
+    let started = Command::new(PROGRAM)
+        .args(["dev", "--kafka", "127.0.0.1:0", "--http", "127.0.0.1:0", "--data"])
+        .arg(folder.path())
+        .output()
+        .unwrap();
+    assert_eq!(started.status.code(), Some(1));
+    let said = String::from_utf8(started.stderr).unwrap();
+    assert!(said.contains("metadata log is missing") && said.contains("hint:"), "{said}");
+    std::fs::remove_dir_all(folder.path().join("meta")).unwrap();
+    std::fs::rename(&moved, folder.path().join("meta")).unwrap();
+    let server = Server::over(folder, "127.0.0.1:0");
+    let read = server.ok(&["consume", "t", "--from-beginning", "--exit-at-end"]);
+    assert_eq!(read.lines().count(), 2, "{read}");
+}
+
+#[test]
 fn listening_beyond_loopback_needs_a_word() {
     let refused = Command::new(PROGRAM).args(["dev", "--kafka", "0.0.0.0:0"]).output().unwrap();
     assert_eq!(refused.status.code(), Some(2));

@@ -41,6 +41,8 @@ pub struct Parts {
     /// The first part that is not yet taken.
     next: usize,
     remaining: usize,
+    /// See [`Parts::own_bytes`].
+    own_bytes: usize,
     /// Gone with the frame.
     kept: Vec<Kept>,
 }
@@ -55,6 +57,17 @@ impl Parts {
     /// Keeps `kept` until the frame is gone.
     pub(crate) fn keep(&mut self, kept: Vec<Kept>) {
         self.kept = kept;
+    }
+
+    /// How many bytes of the whole frame are in memory for it alone: all but records.
+    #[must_use]
+    pub fn own_bytes(&self) -> usize {
+        self.own_bytes
+    }
+
+    /// So many of the bytes are records, which are shared, or lie in files.
+    pub(crate) fn set_record_bytes(&mut self, bytes: usize) {
+        self.own_bytes = self.remaining.saturating_sub(bytes);
     }
 
     /// How many bytes are still to be sent.
@@ -106,7 +119,9 @@ impl FromIterator<Part> for Parts {
     fn from_iter<I: IntoIterator<Item = Part>>(parts: I) -> Self {
         let parts: Vec<Part> = parts.into_iter().filter(|part| part.len() > 0).collect();
         let remaining = parts.iter().map(Part::len).sum();
-        Self { parts, next: 0, remaining, kept: Vec::new() }
+        let in_memory = parts.iter().filter(|part| matches!(part, Part::Shared(_)));
+        let own_bytes = in_memory.map(Part::len).sum();
+        Self { parts, next: 0, remaining, own_bytes, kept: Vec::new() }
     }
 }
 

@@ -32,6 +32,8 @@ pub struct Writer {
     open: BytesMut,
     /// The bytes in `first` and `parts`.
     closed_bytes: usize,
+    /// Of all bytes, those of records that are shared or lent.
+    record_bytes: usize,
     tagged_depth: u32,
     kept: Vec<Kept>,
     error: Option<EncodeError>,
@@ -54,6 +56,7 @@ impl Writer {
             parts: Vec::new(),
             open,
             closed_bytes: 0,
+            record_bytes: 0,
             tagged_depth: 0,
             kept: Vec::new(),
             error: None,
@@ -94,6 +97,7 @@ impl Writer {
         self.parts[0] = first.freeze().into();
         self.parts.push(self.open.freeze().into());
         let mut parts: Parts = self.parts.into_iter().collect();
+        parts.set_record_bytes(self.record_bytes);
         parts.keep(self.kept);
         Ok(parts)
     }
@@ -179,6 +183,7 @@ impl Writer {
     /// Adds a range of a file. Records never lie in a tagged field, where all has to be copied.
     fn lent(&mut self, range: &FileRange) {
         self.close();
+        self.record_bytes += range.len();
         self.closed_bytes += range.len();
         self.parts.push(Part::Lent(range.clone()));
     }
@@ -188,7 +193,10 @@ impl Writer {
         for part in records.iter() {
             match part {
                 RecordPart::Head(head) => self.open.put_slice(head),
-                RecordPart::Shared(bytes) => self.shared(bytes),
+                RecordPart::Shared(bytes) => {
+                    self.record_bytes += bytes.len();
+                    self.shared(bytes);
+                }
                 RecordPart::Lent(range) => self.lent(range),
             }
         }

@@ -21,7 +21,7 @@ use tokio::time::Instant;
 
 use super::Shared;
 use super::frames::{Appetite, Frames, READ_BYTES_MAX};
-use super::outbox::Outbox;
+use super::outbox::{Holding, Outbox};
 use crate::budget::{Budget, Held};
 use crate::service::{Dispatched, ServiceConnection};
 
@@ -41,6 +41,13 @@ enum Answer {
     Now(Parts),
     Later(BoxFuture<'static, Parts>),
     Silent(BoxFuture<'static, ()>),
+}
+
+/// An answer that waits for the memory it takes until it is sent. No other is asked for before.
+struct Unheld {
+    answer: Parts,
+    request: Option<Held>,
+    memory: BoxFuture<'static, Held>,
 }
 
 /// Memory that must be granted before anything more is taken in.
@@ -67,6 +74,8 @@ const CONTENDED_BYTES_PER_MS: u64 = 1049;
 /// While answers wait for memory, one that is being sent must leave whole within [`CONTENDED_STALL`]
 /// and at this rate: 64 KiB a second.
 const CONTENDED_ANSWER_BYTES_PER_MS: u64 = 66;
+/// What an answer takes beside its bytes, about.
+const ANSWER_OVERHEAD_BYTES: usize = 512;
 /// The most that one read can leave behind of a frame that is not large.
 const PARTIAL_BYTES_MAX: u32 = READ_BYTES_MAX as u32 + 4;
 
@@ -85,6 +94,7 @@ struct Connection {
     /// When the frame that still arrives was begun.
     frame_begun: Option<Instant>,
     due: VecDeque<Due>,
+    unheld: Option<Unheld>,
     outbox: Outbox,
     /// When a byte last moved in either direction.
     moved_at: Instant,
@@ -117,6 +127,7 @@ pub(super) async fn run(stream: TcpStream, peer: SocketAddr, shared: Arc<Shared>
         partial: None,
         frame_begun: None,
         due: VecDeque::new(),
+        unheld: None,
         outbox: Outbox::default(),
         moved_at: Instant::now(),
         ended: false,
@@ -157,7 +168,10 @@ impl Connection {
             tokio::select! {
                 biased;
                 ready = self.stream.writable(), if !self.outbox.is_empty() => ready?,
-                answer = head(&mut self.due), if self.outbox.is_empty() => self.pop_due(answer),
+                memory = granted_answer(&mut self.unheld) => self.take_unheld(memory),
+                answer = head(&mut self.due), if self.outbox.is_empty() && self.unheld.is_none() => {
+                    self.pop_due(answer);
+                }
                 held = granted(&mut self.parked) => self.unpark(held),
                 dispatched = decided(&mut self.pending) => self.unpend(dispatched)?,
                 ready = self.stream.readable(), if may_read => {
@@ -209,7 +223,9 @@ impl Connection {
     fn answer_deadline(&self) -> Option<Instant> {
         let (since, bytes) = self.outbox.front_since()?;
         let whole = Duration::from_millis(bytes as u64 / CONTENDED_ANSWER_BYTES_PER_MS);
-        self.shared.answers.is_contended().then(|| since + CONTENDED_STALL + whole)
+        let Shared { answers, answer_frames, .. } = self.shared.as_ref();
+        (answers.is_contended() || answer_frames.is_contended())
+            .then(|| since + CONTENDED_STALL + whole)
     }
 
     /// If others wait for such memory as is held for a frame that arrives: how long that may stall,
@@ -226,7 +242,8 @@ impl Connection {
     /// A connection that waits for us (for an answer, or for memory) is neither idle nor stalled.
     fn check_idle(&mut self) -> Result<(), End> {
         let now = Instant::now();
-        let waits_for_answer = !self.due.is_empty() && !self.frames.is_mid_frame();
+        let waits = !self.due.is_empty() || self.unheld.is_some();
+        let waits_for_answer = waits && !self.frames.is_mid_frame();
         if self.outbox.is_empty() && (!self.may_take() || waits_for_answer) {
             self.moved_at = now;
             self.frame_begun = self.frame_begun.map(|_| now);
@@ -278,6 +295,7 @@ impl Connection {
         self.parked.is_none()
             && self.pending.is_none()
             && self.due.is_empty()
+            && self.unheld.is_none()
             && self.outbox.is_empty()
     }
 
@@ -402,17 +420,35 @@ impl Connection {
     /// Moves answers that are ready, from the head on, to the outbox.
     fn gather_ready(&mut self) {
         let mut context = Context::from_waker(Waker::noop());
-        while self.outbox.has_room() {
+        while self.outbox.has_room() && self.unheld.is_none() {
             let Some(head) = self.due.front_mut() else { return };
             let Poll::Ready(answer) = head.answer.poll(&mut context) else { return };
             self.pop_due(answer);
         }
     }
 
+    /// Takes the first answer out of the queue. Without a share for what it takes besides records it
+    /// waits, and so do those behind it. That is a budget of its own: an answer that waits may hold a
+    /// share for its records, and those who hold this one wait for nothing but their clients.
     fn pop_due(&mut self, answer: Option<Parts>) {
-        let held = self.due.pop_front().and_then(|due| due.held);
-        if let Some(answer) = answer {
-            self.outbox.push(answer, held);
+        let request = self.due.pop_front().and_then(|due| due.held);
+        let Some(answer) = answer else { return };
+        let frames = &self.shared.answer_frames;
+        let bytes = clamped(answer.own_bytes() + ANSWER_OVERHEAD_BYTES);
+        match frames.try_hold(bytes) {
+            Some(held) => self.outbox.push(answer, Holding { request, answer: held }),
+            None => {
+                let frames = frames.clone();
+                let memory = Box::pin(async move { frames.hold_contending(bytes).await });
+                self.unheld = Some(Unheld { answer, request, memory });
+            }
+        }
+    }
+
+    fn take_unheld(&mut self, memory: Held) {
+        if let Some(Unheld { answer, request, .. }) = self.unheld.take() {
+            self.moved_at = Instant::now();
+            self.outbox.push(answer, Holding { request, answer: memory });
         }
     }
 
@@ -458,6 +494,14 @@ fn head(due: &mut VecDeque<Due>) -> impl Future<Output = Option<Parts>> {
 fn decided(pending: &mut Option<Pending>) -> impl Future<Output = Dispatched> {
     std::future::poll_fn(|context| match pending {
         Some(pending) => pending.dispatched.as_mut().poll(context),
+        None => Poll::Pending,
+    })
+}
+
+/// Waits for the memory of an answer; for ever if none waits for it.
+fn granted_answer(unheld: &mut Option<Unheld>) -> impl Future<Output = Held> {
+    std::future::poll_fn(|context| match unheld {
+        Some(unheld) => unheld.memory.as_mut().poll(context),
         None => Poll::Pending,
     })
 }

@@ -19,19 +19,28 @@ const GATHER_BYTES: usize = 1 << 20;
 /// The most bytes written before the connection looks at what else there is to do.
 const TURN_BYTES: usize = 4 << 20;
 
-/// Answers in order, each with the memory its request holds until it is sent.
+/// Answers in order.
 #[derive(Default)]
 pub(crate) struct Outbox {
-    answers: VecDeque<(Parts, Option<Held>)>,
+    answers: VecDeque<(Parts, Holding)>,
     bytes: usize,
     /// Since when the first answer is being sent, and how long it was then.
     front_since: Option<(Instant, usize)>,
 }
 
+/// The memory that is held until an answer is sent.
+#[expect(dead_code, reason = "it is held, and given back when dropped")]
+pub(crate) struct Holding {
+    /// That of its request.
+    pub(crate) request: Option<Held>,
+    /// Its own.
+    pub(crate) answer: Held,
+}
+
 impl Outbox {
-    pub(crate) fn push(&mut self, answer: Parts, held: Option<Held>) {
+    pub(crate) fn push(&mut self, answer: Parts, holding: Holding) {
         self.bytes += answer.len();
-        self.answers.push_back((answer, held));
+        self.answers.push_back((answer, holding));
         self.front_since = self.front_since.or_else(|| self.front_from_now());
     }
 

@@ -82,6 +82,7 @@ struct Running {
     memory: Budget,
     partial: Budget,
     answers: Budget,
+    answer_frames: Budget,
     counters: Arc<ListenerCounters>,
     close: watch::Sender<bool>,
 }
@@ -91,7 +92,7 @@ fn start(limits: ListenerLimits, memory: u32) -> Running {
     let address = listener.local_addr().unwrap();
     let (echo, counters) = (Echo::default(), Arc::new(ListenerCounters::default()));
     let (close, closing) = watch::channel(false);
-    let answers = Budget::new(1);
+    let (answers, answer_frames) = (Budget::new(1), Budget::new(64 << 20));
     let (memory, partial) = (Budget::new(memory), Budget::new(limits.partial_bytes_max));
     let shared = Shared {
         service: Arc::new(echo.clone()),
@@ -99,12 +100,13 @@ fn start(limits: ListenerLimits, memory: u32) -> Running {
         memory: memory.clone(),
         partial: partial.clone(),
         answers: answers.clone(),
+        answer_frames: answer_frames.clone(),
         counters: Arc::clone(&counters),
         closing,
     };
     let serving = serve_shared(listener, Arc::new(shared), Arc::new(TokioSpawn));
     TokioSpawn.task("listener", Box::pin(serving));
-    Running { address, echo, memory, partial, answers, counters, close }
+    Running { address, echo, memory, partial, answers, answer_frames, counters, close }
 }
 
 async fn send(stream: &mut TcpStream, frame: &[u8]) {
@@ -302,6 +304,37 @@ async fn an_answer_that_is_taken_too_slowly_is_given_up_while_others_wait_for_it
         _ = waiting => panic!("there is none to be had"),
         () = ended => {}
     }
+}
+
+/// Answers that nobody takes hold up others only until they are given up.
+#[tokio::test(start_paused = true)]
+async fn answers_that_are_not_taken_are_given_up_once_they_keep_others_waiting() {
+    let patient = Duration::from_secs(100_000);
+    let limits = ListenerLimits {
+        stall_timeout: patient,
+        idle_timeout: patient,
+        frame_timeout: patient,
+        ..ListenerLimits::default()
+    };
+    let running = start(limits, 512 << 20);
+    let mut lazy = Vec::new();
+    for _ in 0..3 {
+        let mut stream = TcpStream::connect(running.address).await.unwrap();
+        send(&mut stream, &vec![b'a'; 28 << 20]).await;
+        lazy.push(stream);
+    }
+    let mut stream = TcpStream::connect(running.address).await.unwrap();
+    let long = vec![b'b'; 40 << 20];
+    send(&mut stream, &long).await;
+    send(&mut stream, b"c").await;
+    assert!(receive(&mut stream).await == long);
+    assert_eq!(receive(&mut stream).await, b"c");
+    assert!(running.counters.open.load(Ordering::Relaxed) < 4, "some were given up");
+    drop((stream, lazy));
+    while running.counters.open.load(Ordering::Relaxed) > 0 {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    assert_eq!(running.answer_frames.held(), 0);
 }
 
 #[tokio::test]

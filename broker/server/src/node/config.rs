@@ -38,6 +38,8 @@ pub struct NodeConfig {
     /// Bytes of records that answers may hold in memory until they are sent; what is sent straight
     /// from a file holds none. Default 32 MiB.
     pub answer_memory_bytes: u32,
+    /// Bytes that answers may take besides records until they are sent. Default 16 MiB.
+    pub answer_frame_memory_bytes: u32,
     /// Bytes that decoded requests may take beyond the length of their frames, until they are
     /// answered. Default 32 MiB.
     pub decoded_memory_bytes: u32,
@@ -88,6 +90,7 @@ impl Default for NodeConfig {
             group_memory_bytes: 32 << 20,
             index_cache_bytes: 16 << 20,
             answer_memory_bytes: 32 << 20,
+            answer_frame_memory_bytes: 16 << 20,
             decoded_memory_bytes: 32 << 20,
             lent_bytes_min: 4096,
             lanes: 1,

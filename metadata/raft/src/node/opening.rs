@@ -42,7 +42,7 @@ pub(crate) struct RecoveredMember {
 /// Recovers what an earlier life left, or begins a new cluster.
 pub(crate) async fn recover(
     options: &RaftOptions,
-    new_cluster: NewCluster,
+    new_cluster: Option<NewCluster>,
     ports: &Ports,
 ) -> Result<RecoveredMember, OpenError> {
     let metrics = Arc::new(RaftMetrics::default());
@@ -102,7 +102,7 @@ pub(crate) async fn recover(
 /// Whose data this is.
 async fn identity(
     options: &RaftOptions,
-    new_cluster: NewCluster,
+    new_cluster: Option<NewCluster>,
     recovery: &Recovery,
     has_state: bool,
 ) -> Result<LogIdentity, OpenError> {
@@ -120,8 +120,12 @@ async fn identity(
             Err(OpenError::new(ErrorKind::Corrupt, message))
         }
         None => {
+            let Some(NewCluster { cluster_id, incarnation }) = new_cluster else {
+                let message =
+                    "the metadata log is missing, but there are records of a cluster".to_owned();
+                return Err(OpenError::new(ErrorKind::Corrupt, message));
+            };
             recovery.remove_unstarted().await?;
-            let NewCluster { cluster_id, incarnation } = new_cluster;
             Ok(LogIdentity { cluster_id, incarnation, node_id: options.node_id })
         }
     }

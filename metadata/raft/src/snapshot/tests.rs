@@ -28,7 +28,7 @@ async fn install_doomed(
 ) -> Option<bool> {
     let (disk, _) = DoomedDisk::new(Arc::new(target.memory.clone()), calls, carried_out);
     let ports = target.ports(disk);
-    let member = opening::recover(&target.options, target.new_cluster(), &ports);
+    let member = opening::recover(&target.options, Some(target.new_cluster()), &ports);
     let mut member = member.now_or_never()?.unwrap();
     let mut snapshot = source.store.snapshot().await.unwrap().unwrap();
     let installing = install(&mut *snapshot, &target.store, &mut member.log);
@@ -67,7 +67,7 @@ async fn an_install_that_dies_before_its_end_changes_nothing() {
     target.crash(Some(life), None).await;
     target.store.set_failing(true);
     let ports = target.ports(Arc::new(target.memory.clone()));
-    let member = opening::recover(&target.options, target.new_cluster(), &ports);
+    let member = opening::recover(&target.options, Some(target.new_cluster()), &ports);
     let mut member = member.await.unwrap();
     let mut snapshot = source.store.snapshot().await.unwrap().unwrap();
     install(&mut *snapshot, &target.store, &mut member.log).await.unwrap_err();

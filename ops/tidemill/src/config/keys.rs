@@ -188,6 +188,12 @@ pub(crate) const KEYS: &[Key] = &[
          straight from their files, where that is possible, or wait."
     ),
     key!(
+        memory.answer_frame_bytes,
+        Range::Bytes(MIB, 4 * GIB - MIB),
+        "Answers, but for the records in them, until clients have taken them. Beyond it answers wait, and \
+         clients that take theirs too slowly are disconnected."
+    ),
+    key!(
         memory.partial_request_bytes,
         Range::Bytes(MIB, 4 * GIB - MIB),
         "Requests of up to 64 KiB that were begun and wait for their rest, but for the first KiB of each \

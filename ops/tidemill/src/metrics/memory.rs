@@ -48,10 +48,11 @@ impl MemoryMetrics {
     }
 
     /// Named as in the section `memory` of the settings.
-    fn rows(&self) -> [Row; 7] {
+    fn rows(&self) -> [Row; 8] {
         let of_budget = |budget: &Budget| (u64::from(budget.held()), u64::from(budget.total()));
         let (requests, requests_max) = of_budget(&self.requests);
         let (answers, answers_max) = of_budget(self.broker.reads.answers());
+        let (frames, frames_max) = of_budget(&self.broker.answer_frames);
         let (decoded, decoded_max) = of_budget(&self.broker.decoded);
         let (config, bytes) = (&self.broker.config, self.broker.reads.bytes());
         let groups = self.broker.groups.approximate_bytes();
@@ -60,6 +61,7 @@ impl MemoryMetrics {
             ("hot_cache", self.hot_cache.held_bytes(), self.hot_cache.budget_bytes()),
             ("catch_up_read", bytes.catch_up_read_bytes(), config.catch_up_read_bytes),
             ("answer", answers, answers_max),
+            ("answer_frame", frames, frames_max),
             ("decoded_request", decoded, decoded_max),
             ("group", groups, config.group_memory_bytes),
             ("index_cache", bytes.index_cache_bytes(), config.index_cache_bytes),

@@ -37,7 +37,7 @@ impl DataFolder {
                 let disk = crate::serve::hurt::slowed(disk);
                 Ok(Self { disk, root })
             }
-            Err(error) if error.kind == ErrorKind::Conflict => {
+            Err(error) if error.kind == ErrorKind::Conflict && error.operation == "lock" => {
                 Err(Failure::failed(format!("the data folder {}", error.reason)).hint(
                     "stop that server, or choose another folder with --data or node.data_dir",
                 ))

@@ -28,6 +28,7 @@ pub(super) fn node_config(config: &Config, http_address: SocketAddr) -> NodeConf
         hot_cache_bytes: config.memory.hot_cache_bytes,
         catch_up_read_bytes: config.memory.catch_up_read_bytes,
         answer_memory_bytes: fitting(config.memory.answer_bytes),
+        answer_frame_memory_bytes: fitting(config.memory.answer_frame_bytes),
         decoded_memory_bytes: fitting(config.memory.decoded_request_bytes),
         group_memory_bytes: config.memory.group_bytes,
         index_cache_bytes: config.memory.index_cache_bytes,
@@ -149,6 +150,7 @@ mod tests {
         assert_eq!(made.hot_cache_bytes, default.hot_cache_bytes);
         assert_eq!(made.catch_up_read_bytes, default.catch_up_read_bytes);
         assert_eq!(made.answer_memory_bytes, default.answer_memory_bytes);
+        assert_eq!(made.answer_frame_memory_bytes, default.answer_frame_memory_bytes);
         assert_eq!(made.decoded_memory_bytes, default.decoded_memory_bytes);
         assert_eq!(made.group_memory_bytes, default.group_memory_bytes);
         assert_eq!(made.index_cache_bytes, default.index_cache_bytes);

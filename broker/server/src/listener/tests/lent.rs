@@ -107,6 +107,7 @@ fn start_lending() -> Lending {
         memory: Budget::new(1 << 20),
         partial: Budget::new(1 << 20),
         answers: Budget::new(1),
+        answer_frames: Budget::new(16 << 20),
         counters: Arc::default(),
         closing,
     });

@@ -116,7 +116,7 @@ impl World {
         let sink = Arc::new(ProjectionSink::default());
         let spawn = Arc::clone(&tasks) as SharedSpawn;
         let ports = Ports { spawn, sink: Arc::clone(&sink) as _, ..self.ports(disk) };
-        let handle = open(self.options.clone(), self.new_cluster(), ports).await?;
+        let handle = open(self.options.clone(), Some(self.new_cluster()), ports).await?;
         Ok(Life { handle, sink, tasks })
     }
 
