@@ -1,19 +1,22 @@
 //! The HTTP address: `/metrics`, `/healthz`, `/readyz`.
 //!
-//! Bounds: connections open at once (further ones wait to be accepted), the time a connection may be
-//! idle. Nothing here reads a request's body.
+//! A connection is for one request. Bounds: connections open at once (a further one takes the place of
+//! the one that is longest at its request), the bytes of a request, its time and that of its answer.
+//! Nothing here reads a request's body.
 //!
 //! Not here: what is measured and when the node is ready; both are asked of a [`Probe`].
 
 mod bounded_listener;
-mod idle_stream;
+mod places;
 mod probe;
+mod timed_stream;
 
 use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::State;
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::middleware::map_response;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use tokio::net::TcpListener;
@@ -37,7 +40,8 @@ pub(crate) async fn serve(
         .route("/metrics", get(metrics))
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(readiness))
-        .with_state(probe);
+        .with_state(probe)
+        .layer(map_response(closing_after));
     let listener = BoundedListener::new(listener, connections_max);
     let closed = async move {
         let _ = closing.wait_for(|closing| *closing).await;
@@ -45,6 +49,12 @@ pub(crate) async fn serve(
     if let Err(error) = axum::serve(listener, routes).with_graceful_shutdown(closed).await {
         tracing::error!(%error, "the HTTP server ended");
     }
+}
+
+/// The answer, after which the connection is closed.
+async fn closing_after(mut answer: Response) -> Response {
+    answer.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    answer
 }
 
 async fn metrics(State(probe): State<Arc<dyn Probe>>) -> Response {

@@ -1,4 +1,4 @@
-//! A listener that accepts no more connections than it may have open.
+//! A listener that has no more connections open than it may.
 
 use std::io;
 use std::net::SocketAddr;
@@ -7,42 +7,38 @@ use std::time::Duration;
 
 use axum::serve::Listener;
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
 
-use crate::http::idle_stream::IdleStream;
-
-/// A connection on which nothing moves for so long is closed.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+use crate::http::places::Places;
+use crate::http::timed_stream::TimedStream;
 
 /// The wait after an accept that failed, usually for want of file descriptors.
 const FAILED_ACCEPT_WAIT: Duration = Duration::from_millis(100);
 
-/// Accepts connections while fewer than a bound are open; further ones wait in the system's queue.
+/// Accepts connections. One beyond the bound takes the place of another, so that a probe gets through
+/// whatever else is connected.
 pub(crate) struct BoundedListener {
     listener: TcpListener,
-    places: Arc<Semaphore>,
+    places: Arc<Places>,
 }
 
 impl BoundedListener {
     /// At most `connections_max` open connections of `listener`.
     pub(crate) fn new(listener: TcpListener, connections_max: usize) -> Self {
-        Self { listener, places: Arc::new(Semaphore::new(connections_max)) }
+        Self { listener, places: Places::new(connections_max) }
     }
 }
 
 impl Listener for BoundedListener {
-    type Io = IdleStream;
+    type Io = TimedStream;
     type Addr = SocketAddr;
 
     async fn accept(&mut self) -> (Self::Io, Self::Addr) {
         loop {
-            let Ok(place) = Arc::clone(&self.places).acquire_owned().await else {
-                // The semaphore is never closed; without places there is nothing to accept.
-                std::future::pending::<()>().await;
-                continue;
-            };
             match self.listener.accept().await {
-                Ok((stream, peer)) => return (IdleStream::new(stream, IDLE_TIMEOUT, place), peer),
+                Ok((stream, peer)) => {
+                    let Some((place, leave)) = self.places.take().await else { continue };
+                    return (TimedStream::new(stream, place, leave), peer);
+                }
                 Err(error) => {
                     tracing::warn!(%error, "cannot accept an HTTP connection; pausing");
                     tokio::time::sleep(FAILED_ACCEPT_WAIT).await;
