@@ -15,6 +15,7 @@ use uuid::Uuid;
 use crate::authorization::{Authorizer, Operation, Principal, Resource};
 use crate::budget::Budget;
 use crate::groups::Groups;
+use crate::holdings::Turns;
 use crate::log_reads::LogReads;
 use crate::node::NodeConfig;
 use crate::producer_ids::ProducerIds;
@@ -58,6 +59,8 @@ pub struct Broker {
     pub request_metrics: RequestMetrics,
     /// Who may do what.
     pub authorizer: Arc<dyn Authorizer>,
+    /// Turns at building long answers.
+    pub turns: Turns,
     /// What answers take besides records, until they are sent.
     pub answer_frames: Budget,
     /// What decoded requests take beyond the length of their frames, until they are answered.

@@ -20,6 +20,9 @@ pub struct Budget {
 /// How many quarters of a budget may be held by large frames.
 pub const LARGE_QUARTERS: u32 = 3;
 
+/// What is small in [`Budget::hold_by_size`]: 64 KiB.
+pub const SMALL_BYTES_MAX: u32 = 64 << 10;
+
 /// Bytes held; given back when dropped.
 #[derive(Debug)]
 pub struct Held {
@@ -105,6 +108,21 @@ impl Budget {
         let large = Arc::clone(&self.large).try_acquire_many_owned(bytes).ok()?;
         let held = self.try_hold(bytes)?;
         Some(Held { large: Some(large), ..held })
+    }
+
+    /// Like [`Budget::hold_contending`], and what is over [`SMALL_BYTES_MAX`] counts as large, so that
+    /// it never keeps all that is small waiting.
+    pub async fn hold_by_size(&self, bytes: u32) -> Held {
+        match bytes {
+            0..=SMALL_BYTES_MAX => match self.try_hold(bytes) {
+                Some(held) => held,
+                None => self.hold_contending(bytes).await,
+            },
+            _ => match self.try_hold_large(bytes) {
+                Some(held) => held,
+                None => self.hold_large(bytes).await,
+            },
+        }
     }
 
     /// Whether frames that arrive wait for memory, so that those who hold it must not dawdle.

@@ -2,7 +2,9 @@
 //!
 //! A handler takes the broker, the request's context and the request, and returns the response:
 //! `async fn handle(broker: Arc<Broker>, context: Context, request: XRequest) -> XResponse`. It asks
-//! `broker.is_allowed` before it does anything, and never panics on what a client sent.
+//! `broker.is_allowed` before it does anything, and never panics on what a client sent. One whose answer
+//! may be long however short the request is [takes a turn](crate::holdings), and answers what is asked
+//! twice once.
 
 pub(crate) mod alter_configs;
 pub(crate) mod api_versions;
@@ -33,5 +35,6 @@ pub(crate) mod produce;
 pub(crate) mod sync_group;
 
 mod config_resource;
+mod distinct;
 mod group_requests;
 mod topic_creation;

@@ -21,10 +21,15 @@ use crate::broker::Broker;
 use crate::budget::Held;
 use crate::handlers;
 use crate::handlers::produce::Call;
+use crate::holdings::Holdings;
 use crate::service::{Dispatched, Service, ServiceConnection};
 
 /// The number of ApiVersions, which is answered in any version.
 const API_VERSIONS: i16 = ApiKey::ApiVersions as i16;
+
+/// What the lists of a request may take beyond its frame at any time, in bytes: those of a client that
+/// asks for hundreds of partitions. So whoever uses up the budget keeps only the like from being served.
+const DECODED_BYTES_FREE: usize = 32 << 10;
 
 /// What a handler knows about a request beside the request.
 #[derive(Clone, Debug)]
@@ -37,6 +42,15 @@ pub struct Context {
     pub peer: SocketAddr,
     /// Who it is.
     pub principal: Arc<Principal>,
+    pub(crate) holdings: Holdings,
+}
+
+impl Context {
+    /// To be called by handlers whose answers may be long however short the request is, after all else
+    /// that they wait for: so many such answers are in memory without a share of a budget and no more.
+    pub(crate) async fn take_turn(&self, broker: &Broker) {
+        self.holdings.take_turn(&broker.turns).await;
+    }
 }
 
 /// Serves Kafka to connections.
@@ -77,7 +91,8 @@ impl Service for KafkaService {
 impl ServiceConnection for KafkaConnection {
     fn dispatch(&mut self, frame: Bytes) -> Dispatched {
         let frame_bytes = frame.len();
-        let memory_max = frame_bytes.saturating_add(self.broker.decoded.available() as usize);
+        let available = self.broker.decoded.available() as usize;
+        let memory_max = frame_bytes.saturating_add(available.max(DECODED_BYTES_FREE));
         let mut reader = Reader::with_memory_max(frame, memory_max.min(DECODED_BYTES_MAX));
         let header = match RequestHeader::decode(&mut reader) {
             Ok(header) => header,
@@ -108,7 +123,7 @@ impl KafkaConnection {
         let request = decode_request(&mut reader, header)
             .map_err(|error| self.malformed(&error.to_string()))?;
         let beyond = reader.memory_used().saturating_sub(reader.position());
-        if beyond == 0 {
+        if beyond <= DECODED_BYTES_FREE {
             return Ok((request, None));
         }
         match u32::try_from(beyond).ok().and_then(|bytes| self.broker.decoded.try_hold(bytes)) {
@@ -187,7 +202,7 @@ impl KafkaConnection {
         };
         let call = Call {
             broker: Arc::clone(&self.broker),
-            context: self.context(header),
+            context: self.context(header, Holdings::default()),
             lane: self.lane,
             frame_bytes,
             correlation_id: header.correlation_id,
@@ -213,21 +228,28 @@ impl KafkaConnection {
             Ok(decoded) => decoded,
             Err(refused) => return refused,
         };
-        let (broker, context) = (Arc::clone(&self.broker), self.context(&header));
+        let (broker, holdings) = (Arc::clone(&self.broker), Holdings::new(held));
+        let context = self.context(&header, holdings.clone());
         Dispatched::Later(Box::pin(async move {
             let response = handler(Arc::clone(&broker), context, request).await;
             broker.request_metrics.answered(R::API, since);
-            drop(held);
-            encoded(header.correlation_id, &response, header.api_version)
+            let mut answer = encoded(header.correlation_id, &response, header.api_version);
+            drop(response);
+            let bytes = u32::try_from(answer.own_bytes()).unwrap_or(u32::MAX);
+            let share = broker.answer_frames.hold_by_size(bytes).await;
+            answer.keep_own(Arc::new(share));
+            holdings.end();
+            answer
         }))
     }
 
-    fn context(&self, header: &RequestHeader) -> Context {
+    fn context(&self, header: &RequestHeader, holdings: Holdings) -> Context {
         Context {
             version: header.api_version,
             client_id: header.client_id.clone(),
             peer: self.peer,
             principal: Arc::clone(&self.principal),
+            holdings,
         }
     }
 }

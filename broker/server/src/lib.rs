@@ -13,6 +13,7 @@ pub mod commits;
 pub mod config_entries;
 pub mod groups;
 mod handlers;
+mod holdings;
 mod housekeeping;
 pub mod kafka_service;
 mod lending;

@@ -33,6 +33,7 @@ use crate::broker::Broker;
 use crate::budget::Budget;
 use crate::commits::MetadataCommits;
 use crate::groups::Groups;
+use crate::holdings::Turns;
 use crate::housekeeping;
 use crate::kafka_service::KafkaService;
 use crate::listener::{self, ListenerCounters, ListenerMemory};
@@ -200,6 +201,7 @@ impl Node {
             random_ids,
             request_metrics: RequestMetrics::default(),
             authorizer: Arc::new(AllowAll),
+            turns: Turns::default(),
             answer_frames: Budget::new(config.answer_frame_memory_bytes),
             decoded: Budget::new(config.decoded_memory_bytes),
             decompressors: Mutex::default(),

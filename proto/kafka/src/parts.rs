@@ -65,6 +65,13 @@ impl Parts {
         self.own_bytes
     }
 
+    /// Keeps `share`, which stands for [`Parts::own_bytes`], until the frame is gone. They count as none
+    /// from now on.
+    pub fn keep_own(&mut self, share: Kept) {
+        self.kept.push(share);
+        self.own_bytes = 0;
+    }
+
     /// So many of the bytes are records, which are shared, or lie in files.
     pub(crate) fn set_record_bytes(&mut self, bytes: usize) {
         self.own_bytes = self.remaining.saturating_sub(bytes);

@@ -11,25 +11,43 @@ use tidemill_metadata_state::command::ConfigResource;
 use tidemill_metadata_state::configs::{ConfigEntry, describe_broker};
 
 use super::config_resource;
+use super::distinct::distinct;
 use crate::authorization::Operation;
 use crate::broker::Broker;
 use crate::config_entries::{self, source_number, type_number};
 use crate::kafka_service::Context;
 use crate::refusals::Failure;
 
+/// Resources that one request describes; an answer tells some 4 KiB of each.
+const RESOURCES_MAX: usize = 5_000;
+
 pub(crate) async fn handle(
     broker: Arc<Broker>,
     context: Context,
     request: DescribeConfigsRequest,
 ) -> DescribeConfigsResponse {
+    let key = |resource: &DescribeConfigsResource| {
+        (resource.resource_type, resource.resource_name.clone())
+    };
+    let mut request = request;
+    request.resources = distinct(request.resources, key);
+    context.take_turn(&broker).await;
     let mut response = DescribeConfigsResponse::default();
-    for resource in &request.resources {
+    for (at, resource) in request.resources.iter().enumerate() {
+        tokio::task::coop::consume_budget().await;
         let mut result = DescribeConfigsResult {
             resource_type: resource.resource_type,
             resource_name: resource.resource_name.clone(),
             ..DescribeConfigsResult::default()
         };
-        match entries(&broker, &context, resource) {
+        let entries = match at < RESOURCES_MAX {
+            true => entries(&broker, &context, resource),
+            false => Err(Failure::new(
+                ErrorCode::INVALID_REQUEST,
+                format!("one request describes at most {RESOURCES_MAX} resources"),
+            )),
+        };
+        match entries {
             Ok(entries) => {
                 let wanted = entries.iter().filter(|entry| is_wanted(resource, entry.name));
                 result.configs = wanted.map(|entry| shown(entry, &request)).collect();

@@ -8,6 +8,7 @@ use tidemill_kafka::messages::describe_groups::{
 };
 use tidemill_kafka::{ErrorCode, KString};
 
+use super::distinct::distinct;
 use super::group_requests::{GROUP_OPERATIONS, is_held_by_another};
 use crate::authorization::{Operation, Resource};
 use crate::broker::Broker;
@@ -22,8 +23,10 @@ pub(crate) async fn handle(
     request: DescribeGroupsRequest,
 ) -> DescribeGroupsResponse {
     let current = broker.metadata.read_index().await.is_ok();
+    let groups = distinct(request.groups, KString::clone);
+    context.take_turn(&broker).await;
     let mut response = DescribeGroupsResponse::default();
-    for group in request.groups {
+    for group in groups {
         let mut described = match current {
             true => describe(&broker, &context, &group),
             false => refused(ErrorCode::COORDINATOR_NOT_AVAILABLE),

@@ -22,6 +22,7 @@ pub(crate) async fn handle(
     context: Context,
     request: DescribeTopicPartitionsRequest,
 ) -> DescribeTopicPartitionsResponse {
+    context.take_turn(&broker).await;
     let projection = broker.view.projection();
     let may_describe = |name: &str| {
         broker.is_allowed(&context.principal, Operation::Describe, Resource::Topic(name))

@@ -9,6 +9,7 @@ use tidemill_kafka::messages::find_coordinator::{
 };
 use tidemill_kafka::{ErrorCode, KString};
 
+use super::distinct::distinct;
 use crate::authorization::{Operation, Resource};
 use crate::broker::Broker;
 use crate::kafka_service::Context;
@@ -32,7 +33,9 @@ pub(crate) async fn handle(
         Coordinator { key, node_id, host, port, error_code, error_message }
     };
     if context.version >= SEVERAL_FROM {
-        let coordinators = request.coordinator_keys.into_iter().map(find).collect();
+        let keys = distinct(request.coordinator_keys, KString::clone);
+        context.take_turn(&broker).await;
+        let coordinators = keys.into_iter().map(find).collect();
         return FindCoordinatorResponse { coordinators, ..FindCoordinatorResponse::default() };
     }
     let found = find(request.key);

@@ -23,6 +23,7 @@ pub(crate) async fn handle(
         let error_code = ErrorCode::COORDINATOR_NOT_AVAILABLE;
         return ListGroupsResponse { error_code, ..ListGroupsResponse::default() };
     }
+    context.take_turn(&broker).await;
     let wanted = |filter: &[KString], value: &str| {
         filter.is_empty() || filter.iter().any(|wanted| wanted.eq_ignore_ascii_case(value))
     };

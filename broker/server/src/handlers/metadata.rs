@@ -2,6 +2,7 @@
 //!
 //! The leader named is a hint (P6): any broker accepts any partition.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tidemill_base::TopicId;
@@ -12,6 +13,7 @@ use tidemill_kafka::messages::metadata::{
 use tidemill_kafka::{ErrorCode, KString};
 use tidemill_metadata_state::{Projection, Topic};
 
+use super::distinct::distinct;
 use super::topic_creation::{self, NewTopic};
 use crate::authorization::{Operation, Resource};
 use crate::broker::Broker;
@@ -21,22 +23,37 @@ use crate::kafka_service::Context;
 pub(super) const TOPIC_OPERATIONS: i32 = 0b1101_1111_1000;
 pub(super) const CLUSTER_OPERATIONS: i32 = 0b1_1111_1010_0000;
 
+/// Topics that one request creates. Clients that name more ask again for the rest.
+const CREATED_MAX: usize = 100;
+
 pub(crate) async fn handle(
     broker: Arc<Broker>,
     context: Context,
     request: MetadataRequest,
 ) -> MetadataResponse {
     let with_operations = request.include_topic_authorized_operations;
-    let topics = match &request.topics {
-        Some(topics) if context.version > 0 || !topics.is_empty() => {
+    let asked = request.topics.filter(|topics| context.version > 0 || !topics.is_empty());
+    let asked = asked.map(|topics| distinct(topics, |topic| (topic.name.clone(), topic.topic_id)));
+    let topics = match asked {
+        Some(asked) => {
             let may_create = context.version < 4 || request.allow_auto_topic_creation;
-            let mut answers = Vec::with_capacity(topics.len());
-            for topic in topics {
-                answers.push(named(&broker, &context, topic, may_create).await);
+            let not_created = match may_create && broker.auto_creates_topics() {
+                true => create_missing(&broker, &context, &asked).await,
+                false => BTreeMap::new(),
+            };
+            context.take_turn(&broker).await;
+            let mut answers = Vec::with_capacity(asked.len());
+            for topic in &asked {
+                answers.push(named(&broker, &context, topic, &not_created));
+                // A request may name thousands of topics of thousands of partitions.
+                tokio::task::coop::consume_budget().await;
             }
             answers
         }
-        _ => all(&broker, &context),
+        None => {
+            context.take_turn(&broker).await;
+            all(&broker, &context)
+        }
     };
     let mut response = MetadataResponse {
         brokers: brokers(&broker.view.projection()),
@@ -79,11 +96,41 @@ fn all(broker: &Broker, context: &Context) -> Vec<MetadataResponseTopic> {
         .collect()
 }
 
-async fn named(
+/// Creates topics that are asked for and missing, and tells why some could not be.
+async fn create_missing(
+    broker: &Broker,
+    context: &Context,
+    asked: &[MetadataRequestTopic],
+) -> BTreeMap<KString, ErrorCode> {
+    let is_missing = |name: &KString| broker.view.projection().topic(name).is_none();
+    let mut not_created = BTreeMap::new();
+    let names = asked.iter().filter_map(|topic| topic.name.as_ref());
+    for (at, name) in names.filter(|name| is_missing(name)).enumerate() {
+        let is_allowed = may_describe(broker, context, name)
+            && broker.is_allowed(&context.principal, Operation::Create, Resource::Topic(name));
+        let created = match is_allowed {
+            false => Err(ErrorCode::TOPIC_AUTHORIZATION_FAILED),
+            true if at >= CREATED_MAX => Err(ErrorCode::LEADER_NOT_AVAILABLE),
+            true => topic_creation::create(broker, NewTopic::with_defaults(broker, name))
+                .await
+                .map(|_| ())
+                .map_err(|error| error.code),
+        };
+        match created {
+            Ok(()) | Err(ErrorCode::TOPIC_ALREADY_EXISTS) => {}
+            Err(code) => {
+                not_created.insert(name.clone(), code);
+            }
+        }
+    }
+    not_created
+}
+
+fn named(
     broker: &Broker,
     context: &Context,
     asked: &MetadataRequestTopic,
-    may_create: bool,
+    not_created: &BTreeMap<KString, ErrorCode>,
 ) -> MetadataResponseTopic {
     let Some(name) = &asked.name else {
         return by_id(broker, context, asked);
@@ -94,22 +141,12 @@ async fn named(
     if let Some(found) = look_up(broker, name) {
         return found;
     }
-    if !may_create || !broker.auto_creates_topics() {
-        let code = match tidemill_metadata_state::check_topic_name(name) {
-            Ok(()) => ErrorCode::UNKNOWN_TOPIC_OR_PARTITION,
-            Err(_) => ErrorCode::INVALID_TOPIC_EXCEPTION,
-        };
-        return unknown(asked, code);
-    }
-    if !broker.is_allowed(&context.principal, Operation::Create, Resource::Topic(name)) {
-        return unknown(asked, ErrorCode::TOPIC_AUTHORIZATION_FAILED);
-    }
-    match topic_creation::create(broker, NewTopic::with_defaults(broker, name)).await {
-        Ok(_) => {}
-        Err(error) if error.code == ErrorCode::TOPIC_ALREADY_EXISTS => {}
-        Err(error) => return unknown(asked, error.code),
-    }
-    look_up(broker, name).unwrap_or_else(|| unknown(asked, ErrorCode::LEADER_NOT_AVAILABLE))
+    let code = match (not_created.get(name), tidemill_metadata_state::check_topic_name(name)) {
+        (Some(code), _) => *code,
+        (None, Ok(())) => ErrorCode::UNKNOWN_TOPIC_OR_PARTITION,
+        (None, Err(_)) => ErrorCode::INVALID_TOPIC_EXCEPTION,
+    };
+    unknown(asked, code)
 }
 
 fn by_id(

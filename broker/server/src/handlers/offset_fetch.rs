@@ -15,6 +15,7 @@ use tidemill_kafka::messages::offset_fetch::{
 use tidemill_kafka::{ErrorCode, KString};
 use tidemill_metadata_state::{CommittedOffset, Group, MetadataState};
 
+use super::distinct::distinct;
 use super::group_requests::is_held_by_another;
 use crate::authorization::{Operation, Resource};
 use crate::broker::Broker;
@@ -36,6 +37,7 @@ pub(crate) async fn handle(
     request: OffsetFetchRequest,
 ) -> OffsetFetchResponse {
     let current = broker.metadata.read_index().await.is_ok();
+    context.take_turn(&broker).await;
     let fetch = |group: &str, asked: Option<Asked>| match current {
         true => fetch(&broker, &context, group, asked),
         false => Err(ErrorCode::COORDINATOR_NOT_AVAILABLE),
@@ -48,7 +50,8 @@ pub(crate) async fn handle(
         let found = fetch(&request.group_id, asked.clone());
         return one_group(context.version, asked, found);
     }
-    let groups = request.groups.into_iter().map(|group| {
+    let groups = distinct(request.groups, |group| group.group_id.clone());
+    let groups = groups.into_iter().map(|group| {
         let topics = group.topics.map(|topics| {
             topics.into_iter().map(|topic| (topic.name, topic.partition_indexes)).collect()
         });

@@ -71,8 +71,8 @@ const CONTENDED_STALL: Duration = Duration::from_secs(1);
 const CONTENDED_PARTIAL_STALL: Duration = Duration::from_millis(250);
 /// 1 MiB a second.
 const CONTENDED_BYTES_PER_MS: u64 = 1049;
-/// While answers wait for memory, one that is being sent must leave whole within [`CONTENDED_STALL`]
-/// and at this rate: 64 KiB a second.
+/// While answers wait for memory, a client must take what is sent to it at this rate, but for the first
+/// [`CONTENDED_STALL`]: 64 KiB a second.
 const CONTENDED_ANSWER_BYTES_PER_MS: u64 = 66;
 /// What an answer takes beside its bytes, about.
 const ANSWER_OVERHEAD_BYTES: usize = 512;
@@ -94,6 +94,8 @@ struct Connection {
     /// When the frame that still arrives was begun.
     frame_begun: Option<Instant>,
     due: VecDeque<Due>,
+    /// The answer at the head was begun.
+    head_begun: bool,
     unheld: Option<Unheld>,
     outbox: Outbox,
     /// When a byte last moved in either direction.
@@ -127,6 +129,7 @@ pub(super) async fn run(stream: TcpStream, peer: SocketAddr, shared: Arc<Shared>
         partial: None,
         frame_begun: None,
         due: VecDeque::new(),
+        head_begun: false,
         unheld: None,
         outbox: Outbox::default(),
         moved_at: Instant::now(),
@@ -169,9 +172,7 @@ impl Connection {
                 biased;
                 ready = self.stream.writable(), if !self.outbox.is_empty() => ready?,
                 memory = granted_answer(&mut self.unheld) => self.take_unheld(memory),
-                answer = head(&mut self.due), if self.outbox.is_empty() && self.unheld.is_none() => {
-                    self.pop_due(answer);
-                }
+                answer = head(&mut self.due), if self.may_answer() => self.pop_due(answer),
                 held = granted(&mut self.parked) => self.unpark(held),
                 dispatched = decided(&mut self.pending) => self.unpend(dispatched)?,
                 ready = self.stream.readable(), if may_read => {
@@ -219,10 +220,10 @@ impl Connection {
         }
     }
 
-    /// If others wait for the memory of answers: when the one that is being sent must have left.
+    /// If others wait for the memory of answers: when more must have been sent.
     fn answer_deadline(&self) -> Option<Instant> {
-        let (since, bytes) = self.outbox.front_since()?;
-        let whole = Duration::from_millis(bytes as u64 / CONTENDED_ANSWER_BYTES_PER_MS);
+        let (since, sent) = self.outbox.sending()?;
+        let whole = Duration::from_millis(sent as u64 / CONTENDED_ANSWER_BYTES_PER_MS);
         let Shared { answers, answer_frames, .. } = self.shared.as_ref();
         (answers.is_contended() || answer_frames.is_contended())
             .then(|| since + CONTENDED_STALL + whole)
@@ -283,6 +284,12 @@ impl Connection {
         } else {
             Appetite::Little
         }
+    }
+
+    /// Whether the answer at the head is awaited. One that was begun goes on being awaited: it may hold
+    /// what others wait for.
+    fn may_answer(&self) -> bool {
+        self.unheld.is_none() && (self.outbox.has_room() || self.head_begun)
     }
 
     fn may_take(&self) -> bool {
@@ -422,7 +429,10 @@ impl Connection {
         let mut context = Context::from_waker(Waker::noop());
         while self.outbox.has_room() && self.unheld.is_none() {
             let Some(head) = self.due.front_mut() else { return };
-            let Poll::Ready(answer) = head.answer.poll(&mut context) else { return };
+            let Poll::Ready(answer) = head.answer.poll(&mut context) else {
+                self.head_begun = true;
+                return;
+            };
             self.pop_due(answer);
         }
     }
@@ -432,14 +442,21 @@ impl Connection {
     /// share for its records, and those who hold this one wait for nothing but their clients.
     fn pop_due(&mut self, answer: Option<Parts>) {
         let request = self.due.pop_front().and_then(|due| due.held);
-        let Some(answer) = answer else { return };
+        let Some(answer) = answer else {
+            self.head_begun = false;
+            return;
+        };
+        self.head_begun = false;
+        if answer.own_bytes() == 0 {
+            return self.outbox.push(answer, Holding { request, answer: None });
+        }
         let frames = &self.shared.answer_frames;
         let bytes = clamped(answer.own_bytes() + ANSWER_OVERHEAD_BYTES);
         match frames.try_hold(bytes) {
-            Some(held) => self.outbox.push(answer, Holding { request, answer: held }),
+            Some(held) => self.outbox.push(answer, Holding { request, answer: Some(held) }),
             None => {
                 let frames = frames.clone();
-                let memory = Box::pin(async move { frames.hold_contending(bytes).await });
+                let memory = Box::pin(async move { frames.hold_by_size(bytes).await });
                 self.unheld = Some(Unheld { answer, request, memory });
             }
         }
@@ -448,7 +465,7 @@ impl Connection {
     fn take_unheld(&mut self, memory: Held) {
         if let Some(Unheld { answer, request, .. }) = self.unheld.take() {
             self.moved_at = Instant::now();
-            self.outbox.push(answer, Holding { request, answer: memory });
+            self.outbox.push(answer, Holding { request, answer: Some(memory) });
         }
     }
 

@@ -24,8 +24,8 @@ const TURN_BYTES: usize = 4 << 20;
 pub(crate) struct Outbox {
     answers: VecDeque<(Parts, Holding)>,
     bytes: usize,
-    /// Since when the first answer is being sent, and how long it was then.
-    front_since: Option<(Instant, usize)>,
+    /// Since when there is something to send, and how much has been sent since.
+    sending: Option<(Instant, usize)>,
 }
 
 /// The memory that is held until an answer is sent.
@@ -33,24 +33,20 @@ pub(crate) struct Outbox {
 pub(crate) struct Holding {
     /// That of its request.
     pub(crate) request: Option<Held>,
-    /// Its own.
-    pub(crate) answer: Held,
+    /// Its own, unless it holds that itself.
+    pub(crate) answer: Option<Held>,
 }
 
 impl Outbox {
     pub(crate) fn push(&mut self, answer: Parts, holding: Holding) {
         self.bytes += answer.len();
         self.answers.push_back((answer, holding));
-        self.front_since = self.front_since.or_else(|| self.front_from_now());
+        self.sending.get_or_insert_with(|| (Instant::now(), 0));
     }
 
-    /// Since when the first answer is being sent, and how long it was then.
-    pub(crate) fn front_since(&self) -> Option<(Instant, usize)> {
-        self.front_since
-    }
-
-    fn front_from_now(&self) -> Option<(Instant, usize)> {
-        self.answers.front().map(|(answer, _)| (Instant::now(), answer.len()))
+    /// Since when there is something to send, and how many bytes have been sent since.
+    pub(crate) fn sending(&self) -> Option<(Instant, usize)> {
+        self.sending
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -111,6 +107,10 @@ impl Outbox {
 
     fn advance(&mut self, mut written: usize) {
         self.bytes -= written;
+        self.sending = match (self.bytes, self.sending) {
+            (0, _) | (_, None) => None,
+            (_, Some((since, sent))) => Some((since, sent + written)),
+        };
         while let Some((answer, _)) = self.answers.front_mut() {
             let step = written.min(answer.len());
             answer.advance(step);
@@ -119,7 +119,6 @@ impl Outbox {
                 return;
             }
             self.answers.pop_front();
-            self.front_since = self.front_from_now();
         }
     }
 }

@@ -23,6 +23,7 @@ use tidemill_storage_store::{DiskObjects, FileLogConfig, FileLogStore};
 use super::*;
 use crate::service::{Dispatched, Service, ServiceConnection};
 
+mod bounds;
 mod configs;
 mod groups;
 mod lending;
@@ -265,52 +266,6 @@ async fn a_fetch_waits_for_records_and_no_longer() {
         tokio::join!(consumer.fetch("t", 0, 60_000), second.produce("t", records(&[1])));
     assert_eq!(produced.error_code, ErrorCode::NONE);
     assert_eq!(batches(&fetched.0).count(), 1);
-    assert!(started.elapsed().as_millis() < 1_000);
-}
-
-/// Three bytes announce a topic that takes twenty times that once it is decoded.
-#[tokio::test(start_paused = true)]
-async fn requests_of_long_lists_share_a_budget_until_they_are_answered() {
-    let mut client = Client::start(&disks()).await;
-    client.create("t", 1).await;
-    let many = FetchRequest {
-        max_wait_ms: 60_000,
-        min_bytes: 1,
-        topics: vec![FetchTopic { topic: "".into(), ..FetchTopic::default() }; 300_000],
-        ..FetchRequest::default()
-    };
-    let mut frame = encode_request(1, None, &many, 12).unwrap().to_bytes();
-    frame.advance(4);
-    let waits = client.connection.dispatch(frame.clone());
-    assert!(matches!(waits, Dispatched::Later(_)));
-    let held = client.node.broker().decoded.held() as usize;
-    assert!(held > 4 * frame.len(), "{held} bytes are held beyond {}", frame.len());
-    assert!(matches!(client.connection.dispatch(frame.clone()), Dispatched::Close(_)));
-    assert_eq!(client.produce("t", records(&[1])).await.error_code, ErrorCode::NONE);
-    drop(waits);
-    assert_eq!(client.node.broker().decoded.held(), 0);
-    assert!(matches!(client.connection.dispatch(frame), Dispatched::Later(_)));
-}
-
-/// More may be asked for than an answer may hold. Looking again and again would find the same.
-#[tokio::test(start_paused = true)]
-async fn what_limits_leave_of_more_than_enough_is_answered_at_once() {
-    let mut client = Client::start(&disks()).await;
-    client.create("t", 1).await;
-    for _ in 0..3 {
-        client.produce("t", records(&[1])).await;
-    }
-    let one = records(&[1]).len() as i32;
-    let started = tokio::time::Instant::now();
-    for (max_bytes, partition_max_bytes, expected) in
-        [(2 * one + 1, 1 << 20, 2), (1 << 20, 2 * one + 1, 2), (1, 1, 1)]
-    {
-        let mut request = fetch_request("t", 0, 60_000, partition_max_bytes);
-        (request.min_bytes, request.max_bytes) = (2 * one + 1, max_bytes);
-        let mut response = client.call(&request, 12).await;
-        let records = response.responses.remove(0).partitions.remove(0).records.unwrap();
-        assert_eq!(batches(&records.to_bytes()).count(), expected);
-    }
     assert!(started.elapsed().as_millis() < 1_000);
 }
 
