@@ -52,7 +52,7 @@ impl FileState {
 pub(crate) struct Files {
     pub(crate) slots: Slots<FileState>,
     pub(crate) garbage: BTreeSet<Slot>,
-    /// Extents that are not folded.
+    /// Extents of append files that are not folded; those of other files never are.
     pub(crate) extents_waiting: u64,
     /// Entries of all partitions.
     pub(crate) entries: u64,
@@ -77,10 +77,16 @@ impl Files {
         }
     }
 
+    /// Whether an entry is one that folding would take the place of.
+    fn waits(&self, item: &Packed) -> bool {
+        let file = self.slots.get(item.file);
+        !item.is_folded() && file.is_some_and(|(id, _)| id.is_append_file())
+    }
+
     /// Counts an entry in.
     pub(crate) fn refer(&mut self, item: &Packed) {
         self.entries += 1;
-        self.extents_waiting += u64::from(!item.is_folded());
+        self.extents_waiting += u64::from(self.waits(item));
         if let Some(file) = self.slots.get_mut(item.file) {
             file.references += 1;
             file.extents += u32::from(!item.is_folded());
@@ -95,7 +101,7 @@ impl Files {
     /// Counts an entry out, and frees what nothing refers to any more.
     pub(crate) fn release(&mut self, item: &Packed, freed: Freed, events: &mut Vec<Event>) {
         self.entries -= 1;
-        self.extents_waiting -= u64::from(!item.is_folded());
+        self.extents_waiting -= u64::from(self.waits(item));
         if let Some(file) = self.slots.get_mut(item.file) {
             file.references -= 1;
             file.extents -= u32::from(!item.is_folded());

@@ -91,6 +91,8 @@ impl Harness {
         let fresh =
             Projection::from_snapshot(self.state.applied_index(), &self.state.snapshot_events());
         assert!(fresh == self.projection, "a projection of a snapshot equals one of all events");
+        assert_eq!(self.projection.extents_waiting(), self.state.extents_waiting());
+        assert_eq!(fresh.extents_waiting(), self.state.extents_waiting());
         let changes = self.state.take_changes();
         for key in changes.deletes {
             self.saved.remove(&key);

@@ -43,6 +43,8 @@ pub struct Projection {
     cluster_config: ClusterConfig,
     partitions: BTreeMap<PartitionId, Box<ProjectedPartition>>,
     files: Slots<IndexedFile>,
+    /// Extents of append files.
+    extents_waiting: u64,
     groups: BTreeMap<String, Coordinator>,
 }
 
@@ -203,6 +205,12 @@ impl Projection {
     #[must_use]
     pub fn refers_to(&self, file: &FileId) -> bool {
         self.files.find(file).is_some()
+    }
+
+    /// How many extents wait to be folded: all of append files that are not.
+    #[must_use]
+    pub fn extents_waiting(&self) -> u64 {
+        self.extents_waiting
     }
 
     /// About how many bytes of memory it takes.

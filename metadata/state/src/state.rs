@@ -295,7 +295,7 @@ impl MetadataState {
         self.files().map(|file| file.length.saturating_sub(file.live_bytes)).sum()
     }
 
-    /// How many extents wait to be folded.
+    /// How many extents wait to be folded: all of append files that are not.
     #[must_use]
     pub fn extents_waiting(&self) -> u64 {
         self.files.extents_waiting

@@ -135,7 +135,7 @@ impl Model {
                 entries.last().map_or(image.high_watermark, Entry::end_offset).0,
                 partition.end
             );
-            waiting += entries.iter().filter(|entry| matches!(entry, Entry::Extent(_))).count();
+            waiting += entries.iter().filter(|entry| is_to_be_folded(entry)).count();
             for batch in partition.readable() {
                 let holder = entries.iter().find(|entry| entry.end_offset().0 > batch.base);
                 batch.check(holder.expect("every readable offset has an entry"));
@@ -146,6 +146,11 @@ impl Model {
         }
         assert_eq!(state.extents_waiting(), waiting as u64);
     }
+}
+
+/// Whether it is an extent of an append file: others are never folded.
+fn is_to_be_folded(entry: &Entry) -> bool {
+    matches!(entry, Entry::Extent(extent) if extent.file.is_append_file())
 }
 
 impl Stored {

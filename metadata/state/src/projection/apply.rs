@@ -27,7 +27,9 @@ impl Projection {
             }
             Event::LogStartAdvanced { partition, log_start } => {
                 if let Some(partition) = self.partitions.get_mut(partition) {
-                    partition.log.advance(*log_start, |item| release(&mut self.files, item));
+                    partition.log.advance(*log_start, |item| {
+                        release(&mut self.files, &mut self.extents_waiting, item)
+                    });
                 }
             }
             Event::RunFolded { partition, folded } => self.fold(*partition, folded),
@@ -78,6 +80,7 @@ impl Projection {
     fn append(&mut self, partition: PartitionId, extent: &Extent) {
         let Some(partition) = self.partitions.get_mut(&partition) else { return };
         let file = refer(&mut self.files, extent.file, 0);
+        self.extents_waiting += u64::from(extent.file.is_append_file());
         partition.log.append(Packed::extent(extent, file));
     }
 
@@ -95,7 +98,7 @@ impl Projection {
             .collect();
         partition.log.fold(item);
         for old in &old {
-            release(&mut self.files, old);
+            release(&mut self.files, &mut self.extents_waiting, old);
         }
     }
 
@@ -106,6 +109,7 @@ impl Projection {
         for entry in &image.entries {
             log.append(match entry {
                 Entry::Extent(extent) => {
+                    self.extents_waiting += u64::from(extent.file.is_append_file());
                     Packed::extent(extent, refer(&mut self.files, extent.file, 0))
                 }
                 Entry::Folded(folded) => {
@@ -150,7 +154,7 @@ impl Projection {
         for partition in topic.partitions {
             if let Some(partition) = self.partitions.remove(&partition) {
                 for item in partition.log.entries.iter() {
-                    release(&mut self.files, item);
+                    release(&mut self.files, &mut self.extents_waiting, item);
                 }
             }
         }
@@ -188,7 +192,10 @@ fn refer(files: &mut Slots<IndexedFile>, id: FileId, length: u32) -> Slot {
     slot
 }
 
-fn release(files: &mut Slots<IndexedFile>, item: &Packed) {
+fn release(files: &mut Slots<IndexedFile>, extents_waiting: &mut u64, item: &Packed) {
+    if !item.is_folded() && files.get(item.file).is_some_and(|(id, _)| id.is_append_file()) {
+        *extents_waiting -= 1;
+    }
     for slot in [Some(item.file), item.index()].into_iter().flatten() {
         if let Some(file) = files.get_mut(slot) {
             file.references -= 1;
