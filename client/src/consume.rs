@@ -2,7 +2,7 @@
 //!
 //! What is read, from where and what came is pure; [`Consumer`] asks brokers and waits.
 //!
-//! Read in this order: [`record`], [`config`], `unpack`, `buffer`, `assignment`, `fetch`,
+//! Read in this order: [`record`], [`trouble`], [`config`], `unpack`, `buffer`, `assignment`, `fetch`,
 //! [`consumer`], `grouping`, `work`.
 
 mod assignment;
@@ -12,9 +12,11 @@ pub mod consumer;
 mod fetch;
 mod grouping;
 pub mod record;
+pub mod trouble;
 mod unpack;
 mod work;
 
 pub use config::{AutoOffsetReset, ConsumerConfig, IsolationLevel};
 pub use consumer::Consumer;
 pub use record::ConsumerRecord;
+pub use trouble::Trouble;

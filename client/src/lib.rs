@@ -31,7 +31,9 @@ pub use client::Client;
 pub use cluster::metadata::{BrokerNode, PartitionMetadata, TopicMetadata};
 pub use cluster::offsets::{ListedOffset, ListedOffsets, OffsetSpec};
 pub use config::ClientConfig;
-pub use consume::{AutoOffsetReset, Consumer, ConsumerConfig, ConsumerRecord, IsolationLevel};
+pub use consume::{
+    AutoOffsetReset, Consumer, ConsumerConfig, ConsumerRecord, IsolationLevel, Trouble,
+};
 pub use environment::Environment;
 pub use error::{Error, Result};
 pub use group::{Assignor, CommittedOffset, Offsets, RebalanceListener};

@@ -19,6 +19,7 @@ use crate::cluster::offsets::OffsetSpec;
 use crate::consume::buffer::{Buffer, Fetched};
 use crate::consume::config::AutoOffsetReset;
 use crate::consume::record::ConsumerRecord;
+use crate::consume::trouble::Trouble;
 use crate::consume::unpack::end_of;
 use crate::error::{Error, Result};
 use crate::prng::Prng;
@@ -47,6 +48,8 @@ pub(crate) struct Assigned {
     failures: u32,
     retry_at_ms: u64,
     high_watermark: Option<Offset>,
+    /// Since when it cannot be read, and what was met last.
+    trouble: Option<(u64, Error)>,
 }
 
 /// A partition in a fetch.
@@ -185,10 +188,36 @@ impl Assignment {
             && assigned.stamp == stamp
         {
             assigned.place = place;
+            assigned.trouble = None;
             if let Place::At(offset) = place {
                 assigned.fetch_from = offset;
             }
         }
+    }
+
+    /// The offset of a partition that still has this stamp could not be found.
+    pub(crate) fn not_found(
+        &mut self,
+        partition: &TopicPartition,
+        stamp: u64,
+        now_ms: u64,
+        error: Error,
+    ) {
+        if let Some(assigned) = self.partitions.get_mut(partition)
+            && assigned.stamp == stamp
+        {
+            assigned.meets(now_ms, error);
+        }
+    }
+
+    /// The partitions that cannot be read though that may pass by itself.
+    pub(crate) fn troubles(&self, now_ms: u64) -> Vec<Trouble> {
+        let trouble = |(partition, assigned): (&TopicPartition, &Assigned)| {
+            let (since_ms, error) = assigned.trouble.clone()?;
+            let lasts_ms = now_ms.saturating_sub(since_ms);
+            Some(Trouble { partition: partition.clone(), lasts_ms, error })
+        };
+        self.partitions.iter().filter_map(trouble).collect()
     }
 
     /// The stamp of a partition, if it is read.
@@ -299,6 +328,7 @@ impl Assignment {
     pub(crate) fn fetch_failed(
         &mut self,
         parts: &[FetchPart],
+        error: &Error,
         now_ms: u64,
         backoff: Backoff,
         prng: &mut Prng,
@@ -306,6 +336,7 @@ impl Assignment {
         for part in parts {
             if let Some(assigned) = self.current(part) {
                 assigned.back_off(now_ms, backoff, prng);
+                assigned.meets(now_ms, error.clone());
             }
         }
     }
@@ -326,6 +357,7 @@ impl Assignment {
             ErrorCode::NONE => {
                 assigned.is_fetching = false;
                 assigned.failures = 0;
+                assigned.trouble = None;
                 assigned.high_watermark = answer.high_watermark;
                 assigned.receive(answer.fetched);
                 FetchVerdict::Fine
@@ -352,6 +384,7 @@ impl Assignment {
             }
             code if code.is_retriable() || code.kind() == Some(ErrorKind::Retry) => {
                 assigned.back_off(now_ms, backoff, prng);
+                assigned.meets(now_ms, Error::answered(what(), code));
                 FetchVerdict::Doubt
             }
             code => {
@@ -384,6 +417,7 @@ impl Assigned {
             failures: 0,
             retry_at_ms: 0,
             high_watermark: None,
+            trouble: None,
         }
     }
 
@@ -391,6 +425,12 @@ impl Assigned {
         self.is_fetching = false;
         self.failures += 1;
         self.retry_at_ms = now_ms + backoff.wait_ms(self.failures, prng);
+    }
+
+    /// It could not be read, for now.
+    fn meets(&mut self, now_ms: u64, error: Error) {
+        let since_ms = self.trouble.as_ref().map_or(now_ms, |(since_ms, _)| *since_ms);
+        self.trouble = Some((since_ms, error));
     }
 
     /// Takes bytes over, and goes on fetching behind the last whole batch of them.

@@ -16,6 +16,7 @@ use crate::consume::assignment::{Assignment, Place};
 use crate::consume::config::ConsumerConfig;
 use crate::consume::grouping::Rebalance;
 use crate::consume::record::ConsumerRecord;
+use crate::consume::trouble::Trouble;
 use crate::consume::work::Work;
 use crate::environment::Environment;
 use crate::error::{Error, Result};
@@ -233,6 +234,13 @@ impl Consumer {
     #[must_use]
     pub fn high_watermark(&self, partition: &TopicPartition) -> Option<Offset> {
         self.assignment.high_watermark(partition)
+    }
+
+    /// The partitions that cannot be read for now: their broker cannot be reached, or answers with an
+    /// error that may pass. Polling goes on trying, without end.
+    #[must_use]
+    pub fn troubles(&self) -> Vec<Trouble> {
+        self.assignment.troubles(self.now_ms())
     }
 
     /// Finds offsets by their meaning. Every partition asked is in the answer.

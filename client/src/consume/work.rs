@@ -254,6 +254,8 @@ impl Consumer {
                     self.work.is_doubtful = true;
                     if passes(&error) {
                         tracing::debug!(%error, "consumer cannot find an offset");
+                        let now_ms = self.now_ms();
+                        self.assignment.not_found(&partition, stamp, now_ms, error);
                     } else {
                         failure = failure.and(Err(error));
                     }
@@ -314,7 +316,7 @@ impl Consumer {
 
     fn fetch_failed(&mut self, parts: &[FetchPart], error: Error) -> Result<()> {
         let (now_ms, backoff) = (self.now_ms(), self.backoff());
-        self.assignment.fetch_failed(parts, now_ms, backoff, &mut self.prng);
+        self.assignment.fetch_failed(parts, &error, now_ms, backoff, &mut self.prng);
         self.work.is_doubtful = true;
         if passes(&error) || error.kind() == ErrorKind::Corrupt {
             tracing::debug!(%error, "fetch failed");

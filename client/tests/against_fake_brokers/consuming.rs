@@ -236,3 +236,23 @@ async fn a_topic_that_does_not_exist_is_not_found() {
     let consumer = cluster.client().consumer(config()).unwrap();
     assert_eq!(consumer.partitions("t").await.unwrap_err().kind(), ErrorKind::NotFound);
 }
+
+#[tokio::test]
+async fn what_keeps_a_partition_from_being_read_is_told_when_asked() {
+    let cluster = filled(5).await;
+    let mut consumer = cluster.client().consumer(config()).unwrap();
+    consumer.assign([t(0)]).unwrap();
+    check(&read(&mut consumer, 5).await, 0, 0..5);
+    assert_eq!(consumer.troubles(), []);
+    consumer.seek(&t(0), Offset(0)).unwrap();
+    cluster.spoil(ApiKey::Fetch, &vec![Fault::Code(ErrorCode::KAFKA_STORAGE_ERROR); 1_000]);
+    while consumer.troubles().is_empty() {
+        assert!(consumer.poll(20).await.unwrap().is_empty());
+    }
+    let trouble = &consumer.troubles()[0];
+    assert_eq!(trouble.error.code(), Some(ErrorCode::KAFKA_STORAGE_ERROR));
+    assert!(trouble.error.to_string().contains("t-0 at offset 0"), "{}", trouble.error);
+    cluster.state.lock().faults.clear();
+    check(&read(&mut consumer, 5).await, 0, 0..5);
+    assert_eq!(consumer.troubles(), []);
+}

@@ -206,3 +206,23 @@ fn a_moved_leader_puts_the_metadata_in_doubt_and_waits() {
     let told = answered(&mut assignment, &zero, denied);
     assert!(matches!(told, FetchVerdict::Tell(error) if error.kind() == ErrorKind::Denied));
 }
+
+#[test]
+fn a_partition_that_cannot_be_read_is_in_trouble_until_it_can() {
+    let mut assignment = reading(&[0, 1]);
+    let _ = plan(&mut assignment, &[]);
+    let (zero, one) = (part(&assignment, 0, 10), part(&assignment, 1, 10));
+    let reset = AutoOffsetReset::Earliest;
+    let lost = answer(ErrorCode::KAFKA_STORAGE_ERROR, Bytes::new());
+    for now_ms in [5, 20] {
+        let prng = &mut Prng::new(1);
+        let _ = assignment.fetch_answered(&zero, lost.clone(), reset, now_ms, BACKOFF, prng);
+    }
+    let _ = answered(&mut assignment, &one, answer(ErrorCode::NONE, Bytes::new()));
+    let troubles = assignment.troubles(105);
+    assert_eq!(troubles.len(), 1);
+    assert_eq!((&troubles[0].partition, troubles[0].lasts_ms), (&t(0), 100));
+    assert_eq!(troubles[0].error.code(), Some(ErrorCode::KAFKA_STORAGE_ERROR));
+    let _ = answered(&mut assignment, &zero, answer(ErrorCode::NONE, Bytes::new()));
+    assert_eq!(assignment.troubles(200), []);
+}
