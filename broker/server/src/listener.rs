@@ -5,6 +5,7 @@
 //! ([`ListenerLimits::partial_bytes_max`]), time without a byte, time for one frame.
 //! Past a bound a connection waits or is closed; others do not notice.
 
+mod complaints;
 mod connection;
 mod frames;
 mod outbox;
@@ -22,6 +23,7 @@ use tidemill_base::ports::SharedSpawn;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 
+use self::complaints::Complaints;
 use crate::budget::Budget;
 use crate::service::Service;
 
@@ -106,6 +108,7 @@ pub(crate) struct Shared {
     pub(crate) answers: Budget,
     /// See [`ListenerMemory::answer_frames`].
     pub(crate) answer_frames: Budget,
+    pub(crate) complaints: Complaints,
     pub(crate) counters: Arc<ListenerCounters>,
     pub(crate) closing: watch::Receiver<bool>,
 }
@@ -123,8 +126,18 @@ pub async fn serve(
 ) {
     let partial = Budget::new(limits.partial_bytes_max);
     let ListenerMemory { requests: memory, answers, answer_frames } = memory;
-    let shared =
-        Shared { service, limits, memory, partial, answers, answer_frames, counters, closing };
+    let complaints = Complaints::default();
+    let shared = Shared {
+        service,
+        limits,
+        memory,
+        partial,
+        answers,
+        answer_frames,
+        complaints,
+        counters,
+        closing,
+    };
     serve_shared(listener, Arc::new(shared), spawn).await;
 }
 

@@ -151,7 +151,15 @@ impl Connection {
             Err(End::Idle) => tracing::debug!(%peer, "connection closed: nothing moved on it"),
             Err(End::Protocol(reason)) => {
                 self.shared.counters.protocol_errors.fetch_add(1, Ordering::Relaxed);
-                tracing::warn!(%peer, %reason, "connection closed: it does not speak as agreed");
+                if let Some(left_out) = self.shared.complaints.tell() {
+                    let others_not_told = (left_out > 0).then_some(left_out);
+                    tracing::warn!(
+                        %peer,
+                        %reason,
+                        others_not_told,
+                        "connection closed: it does not speak as agreed"
+                    );
+                }
             }
         }
     }

@@ -103,6 +103,7 @@ fn start(limits: ListenerLimits, memory: u32) -> Running {
         answer_frames: answer_frames.clone(),
         counters: Arc::clone(&counters),
         closing,
+        complaints: Complaints::default(),
     };
     let serving = serve_shared(listener, Arc::new(shared), Arc::new(TokioSpawn));
     TokioSpawn.task("listener", Box::pin(serving));

@@ -110,6 +110,7 @@ fn start_lending() -> Lending {
         answer_frames: Budget::new(16 << 20),
         counters: Arc::default(),
         closing,
+        complaints: Complaints::default(),
     });
     let serving = serve_shared(listener, shared, Arc::new(TokioSpawn));
     TokioSpawn.task("listener", Box::pin(serving));
