@@ -20,6 +20,7 @@ use tidemill_records::{BATCH_HEAD_BYTES, Batch, head16};
 use crate::budget::{Budget, Held};
 use crate::lending::{Lending, Wanted};
 use crate::log_bytes::{LogBytes, ReadError};
+use crate::request_metrics::FailedReads;
 use crate::view::View;
 
 /// Entries looked at for one partition of one fetch.
@@ -31,21 +32,13 @@ enum NotRead {
     Bytes(ReadError),
 }
 
-impl NotRead {
-    fn code(&self) -> ErrorCode {
-        match self {
-            Self::Refused(code) => *code,
-            Self::Bytes(error) => error.code(),
-        }
-    }
-}
-
 /// Reads batches.
 #[derive(Clone)]
 pub struct LogReads {
     view: Arc<View>,
     bytes: LogBytes,
     answers: Budget,
+    failed: Arc<FailedReads>,
 }
 
 /// What to read of a partition.
@@ -91,13 +84,19 @@ impl LogReads {
     /// part of `answers`.
     #[must_use]
     pub fn new(view: Arc<View>, bytes: LogBytes, answers: Budget) -> Self {
-        Self { view, bytes, answers }
+        Self { view, bytes, answers, failed: Arc::default() }
     }
 
     /// The memory of answers.
     #[must_use]
     pub fn answers(&self) -> &Budget {
         &self.answers
+    }
+
+    /// Reads that failed.
+    #[must_use]
+    pub fn failed(&self) -> &Arc<FailedReads> {
+        &self.failed
     }
 
     /// Where bytes come from.
@@ -124,12 +123,29 @@ impl LogReads {
     /// UNKNOWN_TOPIC_OR_PARTITION, OFFSET_OUT_OF_RANGE, or KAFKA_STORAGE_ERROR if bytes cannot be
     /// read and nothing was read before them.
     pub async fn read(&self, spec: ReadSpec) -> Result<ReadBatches, ErrorCode> {
-        match self.read_version(spec).await {
+        let read = match self.read_version(spec).await {
             // The file may have been deleted because the entry was replaced: look again, once.
             Err(NotRead::Bytes(error)) if error.kind() == ErrorKind::NotFound => {
-                self.read_version(spec).await.map_err(|not_read| not_read.code())
+                self.read_version(spec).await
             }
-            other => other.map_err(|not_read| not_read.code()),
+            other => other,
+        };
+        read.map_err(|not_read| match not_read {
+            NotRead::Refused(code) => code,
+            NotRead::Bytes(error) => {
+                self.failed.failed(self.name(spec.partition), spec.offset.0, error);
+                ErrorCode::KAFKA_STORAGE_ERROR
+            }
+        })
+    }
+
+    /// A partition as people name it.
+    fn name(&self, partition: PartitionId) -> String {
+        let projection = self.view.projection();
+        let Some(view) = projection.partition(partition) else { return partition.to_string() };
+        match projection.topic_by_id(view.topic()) {
+            Some(topic) => format!("{}-{}", topic.name, view.index()),
+            None => format!("{}-{}", view.topic(), view.index()),
         }
     }
 

@@ -1,7 +1,10 @@
 //! What is counted of each API: requests, and how long their answers took.
 
+use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
+use parking_lot::Mutex;
 use tidemill_kafka::{API_TABLE, ApiKey};
 use tokio::time::Instant;
 
@@ -10,6 +13,49 @@ pub const LATENCY_BUCKETS_US: [u64; 14] = [
     250, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000, 128_000, 256_000, 512_000,
     2_000_000, 8_000_000,
 ];
+
+/// At most one warning of reads that failed is written in so long.
+const WARNING_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Reads that failed because records could not be had: a log file is missing or damaged.
+#[derive(Debug, Default)]
+pub struct FailedReads {
+    count: AtomicU64,
+    warned: Mutex<Warned>,
+}
+
+#[derive(Debug, Default)]
+struct Warned {
+    at: Option<Instant>,
+    /// Failures since, of which nothing was written.
+    untold: u64,
+}
+
+impl FailedReads {
+    /// How many there were.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.count.load(Ordering::Relaxed)
+    }
+
+    /// Counts one, and writes a warning unless one was written a moment ago.
+    pub fn failed(&self, partition: impl fmt::Display, offset: i64, error: impl fmt::Display) {
+        self.count.fetch_add(1, Ordering::Relaxed);
+        let Some(untold) = self.to_warn(Instant::now()) else { return };
+        tracing::warn!(%partition, offset, %error, untold, "records cannot be read");
+    }
+
+    /// The failures that go untold, if a warning is due.
+    fn to_warn(&self, now: Instant) -> Option<u64> {
+        let mut warned = self.warned.lock();
+        if warned.at.is_some_and(|at| now.duration_since(at) < WARNING_INTERVAL) {
+            warned.untold += 1;
+            return None;
+        }
+        warned.at = Some(now);
+        Some(std::mem::take(&mut warned.untold))
+    }
+}
 
 /// Counters of one API.
 #[derive(Debug, Default)]
@@ -66,5 +112,22 @@ impl RequestMetrics {
     /// All APIs, by number.
     pub fn apis(&self) -> impl Iterator<Item = (ApiKey, &ApiCounters)> {
         self.apis.iter().map(|(api, counters)| (*api, counters))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn failed_reads_are_all_counted_and_told_once_a_second() {
+        let failed = FailedReads::default();
+        let begun = Instant::now();
+        assert_eq!(failed.to_warn(begun), Some(0));
+        assert_eq!(failed.to_warn(begun + WARNING_INTERVAL / 2), None);
+        assert_eq!(failed.to_warn(begun + WARNING_INTERVAL), Some(1));
+        failed.failed("t-0", 7, "gone");
+        failed.failed("t-0", 7, "gone");
+        assert_eq!(failed.count(), 2);
     }
 }

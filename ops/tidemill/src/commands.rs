@@ -11,6 +11,7 @@ mod group;
 mod input;
 mod produce;
 mod session;
+mod told_connector;
 mod topic;
 
 use crate::cli::{ClusterArgs, ConsumeArgs, GroupArgs, ProduceArgs, TopicArgs};

@@ -77,6 +77,46 @@ fn a_folder_whose_metadata_is_lost_is_refused_and_its_records_stay() {
 }
 
 #[test]
+fn records_that_are_gone_are_told_by_partition_and_counted() {
+    let server = Server::start();
+    server.ok(&["topic", "create", "t", "--partitions", "1"]);
+    server.ok_with_input(&["produce", "t"], "one\ntwo\n");
+    let (_, folder) = server.end(true);
+    for entry in std::fs::read_dir(folder.path().join("log")).unwrap() {
+        std::fs::remove_file(entry.unwrap().path()).unwrap();
+    }
+    let server = Server::over(folder, "127.0.0.1:0");
+    let read = ["consume", "t", "--from-beginning", "--exit-at-end", "--timeout-ms", "1000"];
+    let output = server.run(&read);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(4), "{said}");
+    assert!(said.contains("fetch t-0 at offset 0: KAFKA_STORAGE_ERROR"), "{said}");
+    assert!(said.contains("hint:"), "{said}");
+    let metrics = server.get("/metrics");
+    let failed = metrics.lines().find(|line| line.starts_with("tidemill_reads_failed_total "));
+    assert!(failed.is_some_and(|line| !line.ends_with(" 0")), "{failed:?}");
+}
+
+#[test]
+fn a_server_that_is_not_there_is_waited_for_in_words() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    drop(listener);
+    let list = |form: &str| {
+        let output = Command::new(PROGRAM)
+            .args(["topic", "list", "--timeout-ms", "2500", "--output", form, "--bootstrap"])
+            .arg(&address)
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(4));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let said = list("text");
+    assert!(said.starts_with(&format!("waiting for {address}\n")), "{said}");
+    assert!(list("json").starts_with('{'));
+}
+
+#[test]
 fn listening_beyond_loopback_needs_a_word() {
     let refused = Command::new(PROGRAM).args(["dev", "--kafka", "0.0.0.0:0"]).output().unwrap();
     assert_eq!(refused.status.code(), Some(2));

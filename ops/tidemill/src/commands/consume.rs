@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use tidemill_client::cluster::offsets::OffsetSpec;
 use tidemill_client::{
-    AutoOffsetReset, Consumer, ConsumerConfig, ConsumerRecord, Offset, TimestampMs, TopicPartition,
+    AutoOffsetReset, Consumer, ConsumerConfig, ConsumerRecord, ErrorCode, Offset, TimestampMs,
+    TopicPartition, Trouble,
 };
 
 use crate::cli::{ConsumeArgs, Encoding, OutputForm};
@@ -35,6 +36,7 @@ pub(super) async fn carry_out(session: &mut Session, args: &ConsumeArgs) -> Resu
         ends,
         left: args.max_messages,
         commits: args.group.is_some(),
+        patience_ms: args.connection.timeout_ms,
     };
     let done = tokio::select! {
         done = reading.read(&mut consumer, session) => done,
@@ -130,6 +132,8 @@ struct Reading {
     ends: Option<BTreeMap<TopicPartition, Offset>>,
     left: Option<u64>,
     commits: bool,
+    /// How long a partition whose records the server cannot read is asked for again.
+    patience_ms: u64,
 }
 
 impl Reading {
@@ -142,6 +146,7 @@ impl Reading {
         while self.left != Some(0) && !session.console.is_gone() && !self.is_at_end(consumer) {
             let polled = consumer.poll(POLL_MS).await;
             let records = polled.map_err(|error| session.failure(&error))?;
+            self.check(&consumer.troubles(), session)?;
             if records.is_empty() {
                 continue;
             }
@@ -154,6 +159,19 @@ impl Reading {
             }
         }
         Ok(())
+    }
+
+    /// Gives up on records that the server cannot read, and, where the end is near, on a server that is
+    /// not there. Who reads on for ever waits for that one.
+    fn check(&self, troubles: &[Trouble], session: &Session) -> Result<(), Failure> {
+        let is_hopeless = |trouble: &&Trouble| {
+            let is_unreadable = trouble.error.code() == Some(ErrorCode::KAFKA_STORAGE_ERROR);
+            trouble.lasts_ms >= self.patience_ms && (is_unreadable || self.ends.is_some())
+        };
+        match troubles.iter().find(is_hopeless) {
+            Some(trouble) => Err(session.failure(&trouble.error)),
+            None => Ok(()),
+        }
     }
 
     fn take(&mut self, record: &ConsumerRecord, console: &mut Console) -> Result<(), Failure> {

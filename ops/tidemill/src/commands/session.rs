@@ -1,8 +1,11 @@
 //! A command's connection to the cluster and to the user.
 
-use tidemill_client::{Client, ClientConfig, Error, ErrorCode, ErrorKind};
+use std::sync::Arc;
 
-use crate::cli::ConnectionArgs;
+use tidemill_client::{Client, ClientConfig, Environment, Error, ErrorCode, ErrorKind};
+
+use crate::cli::{ConnectionArgs, OutputForm};
+use crate::commands::told_connector::ToldConnector;
 use crate::failure::{Failure, FailureKind};
 use crate::logging;
 use crate::output::Console;
@@ -33,7 +36,12 @@ impl Session {
             api_timeout_ms: connection.timeout_ms,
             ..ClientConfig::new(&connection.bootstrap)
         };
-        let client = Client::new(config).map_err(|error| Failure::usage(error.to_string()))?;
+        let mut environment = Environment::real();
+        if connection.output == OutputForm::Text {
+            environment.connector = Arc::new(ToldConnector::new(environment.connector));
+        }
+        let client = Client::in_environment(config, environment)
+            .map_err(|error| Failure::usage(error.to_string()))?;
         let console = Console::new(connection.output);
         let mut session = Self { client, console, bootstrap: connection.bootstrap.clone() };
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -60,6 +68,10 @@ impl Session {
             (_, Some(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION)) => {
                 failure.hint("see the topics that exist with `tidemill topic list`")
             }
+            (_, Some(ErrorCode::KAFKA_STORAGE_ERROR)) => failure.hint(
+                "records on the server's disk are missing or damaged; its log says which, \
+                 docs/operations.md what to do",
+            ),
             (_, Some(ErrorCode::NON_EMPTY_GROUP)) => {
                 failure.hint("stop the group's members first: `tidemill group describe` shows them")
             }

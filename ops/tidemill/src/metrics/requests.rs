@@ -57,6 +57,11 @@ impl RequestsMetrics {
             "tidemill_fetched_records",
             "Records in answers to fetches; where a part of a flush is sent from its file, about",
             &self.broker.request_metrics.records_fetched,
+        )?;
+        sheet.counter_value(
+            "tidemill_reads_failed",
+            "Reads that failed because records are missing or damaged; the log says which",
+            self.broker.reads.failed().count(),
         )
     }
 
