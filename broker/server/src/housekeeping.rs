@@ -13,6 +13,7 @@ use std::sync::{Arc, Weak};
 
 use tidemill_metadata_state::command::Tick;
 use tidemill_storage_store::GarbageCollector;
+use tokio::time::Instant;
 
 use crate::broker::Broker;
 use crate::groups;
@@ -35,29 +36,61 @@ async fn rounds(
     collector: GarbageCollector,
     objects: tidemill_storage_store::SharedObjects,
 ) {
-    let Some(interval) = broker.upgrade().map(|broker| broker.config.housekeeping_interval) else {
+    let Some((interval, view)) = broker
+        .upgrade()
+        .map(|broker| (broker.config.housekeeping_interval, Arc::clone(&broker.view)))
+    else {
         return;
     };
-    let mut folding = Folding::new(objects);
-    let mut retained_at = tokio::time::Instant::now();
-    let mut orphans = Orphans::new();
+    let mut work = Work {
+        collector,
+        folding: Folding::new(objects, view.fold_limits()),
+        retained_at: Instant::now(),
+        orphans: Orphans::new(),
+    };
+    let mut next_round = Instant::now() + interval;
     loop {
-        tokio::time::sleep(interval).await;
+        // In one task with the rounds: no fold may be under way while orphans are looked for.
+        let is_round = tokio::select! {
+            biased;
+            () = tokio::time::sleep_until(next_round) => true,
+            () = work.folding.is_needed(&view) => false,
+        };
         let Some(broker) = broker.upgrade() else { return };
+        if is_round {
+            work.round(&broker).await;
+            next_round = Instant::now() + interval;
+        } else {
+            work.folding.run(&broker).await;
+        }
+    }
+}
+
+/// What is looked after.
+struct Work {
+    collector: GarbageCollector,
+    folding: Folding,
+    retained_at: Instant,
+    orphans: Orphans,
+}
+
+impl Work {
+    async fn round(&mut self, broker: &Arc<Broker>) {
         if let Err(error) = broker.metadata.propose(Tick {}).await {
             tracing::warn!(%error, "housekeeping waits: the metadata does not answer");
-            continue;
+            return;
         }
-        folding.run(&broker).await;
-        groups::upkeep::run(&broker).await;
+        self.folding.run(broker).await;
+        groups::upkeep::run(broker).await;
         if broker.metadata.time_stands_still() {
-            continue;
+            return;
         }
-        if retained_at.elapsed() >= broker.config.retention_interval || broker.is_space_low() {
-            retained_at = tokio::time::Instant::now();
-            retention::run(&broker).await;
+        let retention_is_due = self.retained_at.elapsed() >= broker.config.retention_interval;
+        if retention_is_due || broker.is_space_low() {
+            self.retained_at = Instant::now();
+            retention::run(broker).await;
         }
-        garbage::collect(&broker, &collector).await;
-        orphans.run(&broker, &collector).await;
+        garbage::collect(broker, &self.collector).await;
+        self.orphans.run(broker, &self.collector).await;
     }
 }

@@ -153,7 +153,7 @@ impl Node {
             advertised::describe(&mut config.startup_configs, bound, &listener);
         }
         let random_ids = RandomIds::new(ports.seed);
-        let view = Arc::new(View::default());
+        let view = Arc::new(View::new(config.fold_limits));
         let metadata = open_metadata(&config, &ports, &view, &random_ids).await?;
         let epoch = register(&config, &metadata, listener).await?;
         let cache = Arc::new(HotCache::new(config.hot_cache_bytes));
@@ -381,7 +381,8 @@ fn start_lanes(
     counters: &Counters,
 ) -> Vec<LogWriter> {
     let incarnation = metadata.with_state(tidemill_metadata_state::MetadataState::incarnation);
-    let mut commits: Arc<dyn Commits> = Arc::new(MetadataCommits::new(metadata.clone()));
+    let mut commits: Arc<dyn Commits> =
+        Arc::new(MetadataCommits::new(metadata.clone(), Arc::clone(view)));
     if let Some(wrap) = &ports.wrap_commits {
         commits = wrap(commits);
     }

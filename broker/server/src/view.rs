@@ -5,6 +5,8 @@
 //!
 //! Both locks are held for the length of a look-up or of one apply, never across an await.
 
+mod fold_need;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,7 +18,9 @@ use tidemill_metadata_raft::EventSink;
 use tidemill_metadata_state::projection::Covered;
 use tidemill_metadata_state::{Entry, Event, Projection};
 use tidemill_storage_store::{LogEnd, LogEnds};
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
+
+pub use self::fold_need::{FoldLimits, FoldNeed};
 
 /// The projection, and who waits for it.
 #[derive(Debug, Default)]
@@ -27,6 +31,9 @@ pub struct View {
     topology_version: AtomicU64,
     /// Where the committed objects of each append file end.
     file_ends: Mutex<BTreeMap<FileId, u64>>,
+    fold_limits: FoldLimits,
+    fold_need: watch::Sender<FoldNeed>,
+    extents_waiting: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -44,6 +51,44 @@ pub struct FetchWait {
 }
 
 impl View {
+    /// An empty projection that asks for folding beyond `fold_limits`.
+    #[must_use]
+    pub fn new(fold_limits: FoldLimits) -> Self {
+        Self { fold_limits, ..Self::default() }
+    }
+
+    /// How many extents may wait to be folded.
+    pub fn fold_limits(&self) -> FoldLimits {
+        self.fold_limits
+    }
+
+    /// How many extents wait to be folded.
+    pub fn extents_waiting(&self) -> u64 {
+        self.extents_waiting.load(Ordering::Relaxed)
+    }
+
+    /// Returns when folding is needed before its round. Cancel-safe.
+    pub async fn needs_folding(&self) {
+        self.until(|need| need >= FoldNeed::Now).await;
+    }
+
+    /// Returns when the extents that wait leave room for more. Cancel-safe.
+    pub async fn has_room_for_extents(&self) {
+        self.until(|need| need < FoldNeed::Overdue).await;
+    }
+
+    async fn until(&self, reached: impl Fn(FoldNeed) -> bool) {
+        // An error would mean that the sender is gone, which `self` holds.
+        let _ = self.fold_need.subscribe().wait_for(|need| reached(*need)).await;
+    }
+
+    fn note_extents(&self, waiting: u64) {
+        self.extents_waiting.store(waiting, Ordering::Relaxed);
+        let need = self.fold_limits.need(waiting);
+        // Whoever waits is woken at a mark only, not by every commit.
+        self.fold_need.send_if_modified(|known| std::mem::replace(known, need) != need);
+    }
+
     /// The projection as it is now. Hold it for a look-up only.
     pub fn projection(&self) -> RwLockReadGuard<'_, Projection> {
         self.projection.read()
@@ -166,11 +211,16 @@ impl EventSink for View {
             true => self.partitions_deleted(events),
             false => Vec::new(),
         };
-        let applied = self.projection.write().apply(Covered { from, to }, events);
+        let (applied, waiting) = {
+            let mut projection = self.projection.write();
+            let applied = projection.apply(Covered { from, to }, events);
+            (applied, projection.extents_waiting())
+        };
         if let Err(not_next) = applied {
             tracing::error!(%not_next, "the projection missed events; this is a bug");
             return;
         }
+        self.note_extents(waiting);
         if changes_topology {
             self.topology_version.fetch_add(1, Ordering::AcqRel);
         }
@@ -189,7 +239,10 @@ impl EventSink for View {
     }
 
     fn reset(&self, at: AppliedIndex, events: &[Event]) {
-        *self.projection.write() = Projection::from_snapshot(at, events);
+        let projection = Projection::from_snapshot(at, events);
+        let waiting = projection.extents_waiting();
+        *self.projection.write() = projection;
+        self.note_extents(waiting);
         self.file_ends.lock().clear();
         self.note_file_ends(events);
         self.topology_version.fetch_add(1, Ordering::AcqRel);

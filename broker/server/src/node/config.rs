@@ -9,6 +9,7 @@ use tidemill_metadata_raft::RaftOptions;
 use tidemill_storage_lane::LaneLimits;
 
 use crate::listener::ListenerLimits;
+use crate::view::FoldLimits;
 
 /// What a node is configured with. Every value has a default but the data directory, which the
 /// adapters behind the ports know.
@@ -66,6 +67,8 @@ pub struct NodeConfig {
     pub gc_grace: Duration,
     /// How often folding, garbage and expiry are looked after. Default 10 s.
     pub housekeeping_interval: Duration,
+    /// How many extents may wait to be folded.
+    pub fold_limits: FoldLimits,
     /// How often retention is looked after (`log.retention.check.interval.ms`); in every round of
     /// housekeeping while the disk is nearly full. Default 5 min, as in Kafka.
     pub retention_interval: Duration,
@@ -101,6 +104,7 @@ impl Default for NodeConfig {
             fetch_session_partitions_max: 200_000,
             gc_grace: Duration::from_secs(600),
             housekeeping_interval: Duration::from_secs(10),
+            fold_limits: FoldLimits::default(),
             retention_interval: Duration::from_secs(300),
             free_bytes_low: 256 << 20,
         }
