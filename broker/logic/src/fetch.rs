@@ -5,5 +5,5 @@ mod sessions;
 mod waits;
 
 pub use session::{FetchTarget, Session, SessionPartition, TopicRef};
-pub use sessions::{Checkout, FetchSessions, SessionError, SessionRequest};
+pub use sessions::{Begun, FetchSessions, Place, SessionError};
 pub use waits::{FetchWaits, WaiterId};

@@ -37,4 +37,5 @@ pub(crate) mod sync_group;
 mod config_resource;
 mod distinct;
 mod group_requests;
+mod pace;
 mod topic_creation;

@@ -1,19 +1,21 @@
 //! Fetch: whole batches of many partitions, with sessions (KIP-227) and waiting without polling.
 
+mod checkout;
+
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tidemill_base::{Offset, PartitionId, PartitionIndex, TopicId};
-use tidemill_broker_logic::fetch::{
-    Checkout, FetchTarget, SessionError, SessionPartition, SessionRequest, TopicRef,
-};
+use tidemill_broker_logic::fetch::{FetchTarget, SessionError, SessionPartition, TopicRef};
 use tidemill_kafka::messages::fetch::{
     EpochEndOffset, FetchRequest, FetchResponse, FetchableTopicResponse, PartitionData,
 };
 use tidemill_kafka::{ErrorCode, RecordParts};
 use tokio::time::Instant;
 
+use self::checkout::{Checkout, check_out};
+use super::pace::{Pace, STRIDE};
 use crate::authorization::{Operation, Resource};
 use crate::broker::Broker;
 use crate::kafka_service::Context;
@@ -26,6 +28,9 @@ const RESPONSE_BYTES_MAX: usize = 8 << 20;
 /// An answer of which no more than one part in so many is left is full: to look for batches small
 /// enough to fit would cost more than they are worth, with many partitions several times the answer.
 const LEFT_IS_NOTHING: usize = 32;
+/// How long a client is asked to stay away when others fetch so many partitions that there is no place
+/// for as many as it asks for.
+const THROTTLE_WITHOUT_PLACE_MS: i32 = 100;
 
 pub(crate) async fn handle(
     broker: Arc<Broker>,
@@ -37,21 +42,20 @@ pub(crate) async fn handle(
         bytes_max: usize::try_from(request.max_bytes).unwrap_or(0).min(RESPONSE_BYTES_MAX),
         bytes_min: u64::try_from(request.min_bytes).unwrap_or(0),
     };
-    let checkout = match check_out(&broker, &context, request) {
+    let checkout = match check_out(&broker, &context, request).await {
         Ok(checkout) => checkout,
         Err(error) => return session_error(error),
     };
+    context.holdings.request_is_gone();
     let mut fetching = Fetching { broker: &broker, context: &context, checkout, limits };
     let partitions = fetching.run(deadline).await;
-    let Checkout { id, session, .. } = fetching.checkout;
+    let checkout = fetching.checkout;
     let response = FetchResponse {
-        session_id: id,
-        responses: by_topic(&session.partitions, partitions),
+        session_id: checkout.id(),
+        responses: by_topic(&checkout.session.partitions, partitions),
         ..FetchResponse::default()
     };
-    if id != 0 {
-        broker.fetch_sessions.lock().check_in(id, session);
-    }
+    checkout.check_in();
     response
 }
 
@@ -90,46 +94,15 @@ fn wait_ms(request: &FetchRequest) -> u64 {
     u64::from(request.max_wait_ms.clamp(0, WAIT_MS_MAX).unsigned_abs())
 }
 
-fn check_out(
-    broker: &Broker,
-    context: &Context,
-    request: FetchRequest,
-) -> Result<Checkout, SessionError> {
-    let reference = |name: &tidemill_kafka::KString, id| match context.version >= 13 {
-        true => TopicRef::Id(id),
-        false => TopicRef::Name(name.detached()),
-    };
-    let mut targets = Vec::new();
-    for topic in request.topics {
-        let name = reference(&topic.topic, topic.topic_id);
-        targets.extend(topic.partitions.into_iter().map(|partition| FetchTarget {
-            topic: name.clone(),
-            partition: partition.partition,
-            current_leader_epoch: partition.current_leader_epoch,
-            fetch_offset: partition.fetch_offset,
-            last_fetched_epoch: partition.last_fetched_epoch,
-            partition_max_bytes: partition.partition_max_bytes,
-        }));
-    }
-    let forgotten = request.forgotten_topics_data.into_iter().flat_map(|topic| {
-        let name = reference(&topic.topic, topic.topic_id);
-        topic.partitions.into_iter().map(move |partition| (name.clone(), partition))
-    });
-    let session = SessionRequest {
-        id: request.session_id,
-        epoch: request.session_epoch,
-        targets,
-        forgotten: forgotten.collect(),
-    };
-    broker.fetch_sessions.lock().check_out(broker.clock.now().0, session)
-}
-
+/// Whatever the code, a client that gets one for the whole fetch lists all its partitions next.
 fn session_error(error: SessionError) -> FetchResponse {
-    let error_code = match error {
-        SessionError::NotFound => ErrorCode::FETCH_SESSION_ID_NOT_FOUND,
-        SessionError::InvalidEpoch => ErrorCode::INVALID_FETCH_SESSION_EPOCH,
+    let (error_code, throttle_time_ms) = match error {
+        SessionError::NotFound => (ErrorCode::FETCH_SESSION_ID_NOT_FOUND, 0),
+        SessionError::InvalidEpoch => (ErrorCode::INVALID_FETCH_SESSION_EPOCH, 0),
+        SessionError::TooMany => (ErrorCode::INVALID_REQUEST, THROTTLE_WITHOUT_PLACE_MS),
+        SessionError::NoPlace => (ErrorCode::THROTTLING_QUOTA_EXCEEDED, THROTTLE_WITHOUT_PLACE_MS),
     };
-    FetchResponse { error_code, ..FetchResponse::default() }
+    FetchResponse { error_code, throttle_time_ms, ..FetchResponse::default() }
 }
 
 impl Fetching<'_> {
@@ -152,7 +125,7 @@ impl Fetching<'_> {
             drop(pass);
             let mut wait = self.broker.view.wait(waiting_for, missing);
             // What was appended between the pass and the registration is not announced again.
-            is_there = self.available_bytes() >= self.limits.bytes_min;
+            is_there = self.available_bytes().await >= self.limits.bytes_min;
             if is_there {
                 continue;
             }
@@ -170,10 +143,21 @@ impl Fetching<'_> {
     }
 
     /// How many bytes could be read now, counted up to what is needed.
-    fn available_bytes(&self) -> u64 {
+    async fn available_bytes(&self) -> u64 {
+        let mut bytes: u64 = 0;
+        for (number, partitions) in self.checkout.session.partitions.chunks(STRIDE).enumerate() {
+            if number > 0 {
+                tokio::task::yield_now().await;
+            }
+            bytes = bytes.saturating_add(self.available_bytes_of(partitions));
+        }
+        bytes
+    }
+
+    fn available_bytes_of(&self, partitions: &[SessionPartition]) -> u64 {
         let projection = self.broker.view.projection();
         let mut bytes = 0;
-        for partition in &self.checkout.session.partitions {
+        for partition in partitions {
             let Some((_, id)) = partition.resolved else { continue };
             let Some(view) = projection.partition(id) else { return u64::MAX };
             let offset = Offset(partition.target.fetch_offset);
@@ -187,7 +171,8 @@ impl Fetching<'_> {
     /// One look at every partition, beginning where the last answer ended.
     async fn pass(&mut self) -> Pass {
         let mut pass = Pass::default();
-        self.resolve_all();
+        let mut pace = Pace::default();
+        self.resolve_all().await;
         let count = self.checkout.session.partitions.len();
         for step in 0..count {
             let index = (self.checkout.session.first + step) % count;
@@ -198,6 +183,7 @@ impl Fetching<'_> {
             if self.is_worth_telling(index, &data) {
                 pass.answers.push((index, data));
             }
+            pace.step().await;
         }
         pass
     }
@@ -205,7 +191,7 @@ impl Fetching<'_> {
     /// An incremental answer names only what has records, an error, or new bounds.
     fn is_worth_telling(&self, index: usize, data: &PartitionData) -> bool {
         let sent = &self.checkout.session.partitions[index];
-        !self.checkout.incremental
+        !self.checkout.is_incremental
             || data.records.as_ref().is_some_and(|records| !records.is_empty())
             || data.error_code.is_error()
             || sent.sent_error
@@ -236,26 +222,18 @@ impl Fetching<'_> {
     }
 
     /// Resolves topics to partitions, unless that was done since topics last changed.
-    fn resolve_all(&mut self) {
+    async fn resolve_all(&mut self) {
         let version = self.broker.view.topology_version();
         let stale = |p: &SessionPartition| p.resolved.is_none_or(|(at, _)| at != version);
         if !self.checkout.session.partitions.iter().any(stale) {
             return;
         }
-        let projection = self.broker.view.projection();
-        for partition in &mut self.checkout.session.partitions {
-            let topic = match &partition.target.topic {
-                TopicRef::Id(id) => projection.topic_by_id(TopicId(*id)),
-                TopicRef::Name(name) => projection.topic(name),
-            };
-            let topic = topic.filter(|topic| {
-                let resource = Resource::Topic(&topic.name);
-                self.broker.is_allowed(&self.context.principal, Operation::Read, resource)
-            });
-            let index = PartitionIndex(partition.target.partition);
-            partition.resolved = topic
-                .and_then(|topic| projection.partition_id(topic.id, index))
-                .map(|id| (version, id));
+        let partitions = self.checkout.session.partitions.chunks_mut(STRIDE).enumerate();
+        for (number, partitions) in partitions {
+            if number > 0 {
+                tokio::task::yield_now().await;
+            }
+            resolve(self.broker, self.context, partitions);
         }
     }
 
@@ -304,6 +282,25 @@ impl Fetching<'_> {
         let end_offset = view.epoch_end(epoch).map_or(-1, |end| end.0);
         (end_offset < target.fetch_offset)
             .then_some(EpochEndOffset { epoch: target.last_fetched_epoch, end_offset })
+    }
+}
+
+fn resolve(broker: &Broker, context: &Context, partitions: &mut [SessionPartition]) {
+    let version = broker.view.topology_version();
+    let projection = broker.view.projection();
+    for partition in partitions {
+        let topic = match &partition.target.topic {
+            TopicRef::Id(id) => projection.topic_by_id(TopicId(*id)),
+            TopicRef::Name(name) => projection.topic(name),
+        };
+        let topic = topic.filter(|topic| {
+            let resource = Resource::Topic(&topic.name);
+            broker.is_allowed(&context.principal, Operation::Read, resource)
+        });
+        let index = PartitionIndex(partition.target.partition);
+        partition.resolved = topic
+            .and_then(|topic| projection.partition_id(topic.id, index))
+            .map(|id| (version, id));
     }
 }
 

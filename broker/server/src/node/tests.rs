@@ -25,6 +25,7 @@ use crate::service::{Dispatched, Service, ServiceConnection};
 
 mod bounds;
 mod configs;
+mod fetch_sessions;
 mod folding;
 mod groups;
 mod lending;

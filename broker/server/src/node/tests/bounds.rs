@@ -44,7 +44,10 @@ async fn a_fetch_that_waits_holds_no_memory_for_its_request() {
     frame.advance(4);
     let Dispatched::Later(mut waits) = client.connection.dispatch(frame) else { panic!() };
     assert!(client.node.broker().decoded.held() > 0);
-    assert!(poll_once(&mut waits).await.is_none());
+    // Others come first from time to time while the list is noted.
+    for _ in 0..100 {
+        assert!(poll_once(&mut waits).await.is_none());
+    }
     assert_eq!(client.node.broker().decoded.held(), 0);
 }
 
