@@ -4,17 +4,21 @@
 //! the record may lie below the log start. So entries are tried one after another.
 
 mod append_time;
+mod batches;
 mod largest;
+mod unpacked;
 
 use tidemill_base::{Offset, PartitionId, TimestampMs};
 use tidemill_kafka::ErrorCode;
 use tidemill_metadata_state::{Entry, Extent};
 use tidemill_records::{
-    Batch, DecompressLimits, Records, RecordsError, TimestampType, find_timestamp,
+    Batch, DecompressLimits, Decompressor, Records, RecordsError, TimestampType, find_timestamp,
 };
 
 pub(crate) use self::append_time::append_time;
+use self::batches::Batches;
 pub(crate) use self::largest::latest_timestamp;
+use self::unpacked::search_records;
 use crate::broker::Broker;
 
 /// Entries tried for one question: far more than a log start can hide.
@@ -37,12 +41,12 @@ pub(crate) async fn first_at(
         };
         let extents = extents(broker, partition, &entry).await?;
         for extent in extents.into_iter().filter(|extent| extent.max_timestamp >= timestamp) {
-            let found = each_batch(broker, &extent, |batch, base| {
-                first_in_batch(broker, batch, base, timestamp, log_start)
-            })
-            .await?;
-            if found.is_some() {
-                return Ok(found);
+            for batch in Batches::read(broker, &extent).await? {
+                let (batch, base) = batch?;
+                let found = first_in_batch(broker, batch, base, timestamp, log_start).await?;
+                if found.is_some() {
+                    return Ok(found);
+                }
             }
         }
         from = entry.end_offset();
@@ -82,61 +86,50 @@ async fn extents(
     }
 }
 
-/// Shows the batches of an extent with their base offsets to `search`, until it finds something.
-async fn each_batch<T>(
-    broker: &Broker,
-    extent: &Extent,
-    mut search: impl FnMut(&Batch, Offset) -> Result<Option<T>, RecordsError>,
-) -> Result<Option<T>, ErrorCode> {
-    let bytes = broker.reads.bytes();
-    let up_to = broker.view.readable_up_to(extent.file);
-    let pieces = bytes.read(extent, up_to).await.map_err(|error| error.code())?;
-    let mut base = extent.base_offset;
-    for mut piece in pieces {
-        while !piece.is_empty() {
-            let batch = Batch::split_off(&mut piece).map_err(|_| ErrorCode::CORRUPT_MESSAGE)?;
-            if let Some(found) = search(&batch, base).map_err(|_| ErrorCode::CORRUPT_MESSAGE)? {
-                return Ok(Some(found));
-            }
-            base = base.plus(batch.header().offsets_taken());
-        }
-    }
-    Ok(None)
-}
-
 /// The batch's own header is the producer's word, so records decide; for LogAppendTime the header
 /// was written by a broker and all records have its time.
-fn first_in_batch(
+async fn first_in_batch(
     broker: &Broker,
+    batch: Batch,
+    base: Offset,
+    timestamp: TimestampMs,
+    log_start: Offset,
+) -> Result<Option<Found>, ErrorCode> {
+    let header = batch.header();
+    let end = base.plus(header.offsets_taken());
+    if end <= log_start {
+        return Ok(None);
+    }
+    if header.attributes.timestamp_type() == TimestampType::LogAppendTime {
+        let first = base.max(log_start);
+        let reaches = header.max_timestamp >= timestamp;
+        return Ok(reaches.then_some((first, header.max_timestamp)));
+    }
+    search_records(broker, batch, move |batch, decompressor, limits| {
+        first_in_records(batch, base, timestamp, log_start, decompressor, limits)
+    })
+    .await
+}
+
+fn first_in_records(
     batch: &Batch,
     base: Offset,
     timestamp: TimestampMs,
     log_start: Offset,
+    decompressor: &mut Decompressor,
+    limits: &DecompressLimits,
 ) -> Result<Option<Found>, RecordsError> {
-    let header = batch.header();
-    if header.attributes.timestamp_type() == TimestampType::LogAppendTime {
-        let first = base.max(log_start);
-        let within = first < base.plus(header.offsets_taken());
-        let reaches = header.max_timestamp >= timestamp;
-        return Ok((reaches && within).then_some((first, header.max_timestamp)));
+    let view = batch.view();
+    if base >= log_start {
+        let found = find_timestamp(&view, decompressor, limits, timestamp)?;
+        return Ok(found.map(|found| (base.plus(found.offset_delta), found.timestamp)));
     }
-    let limits = DecompressLimits::default();
-    broker.with_decompressor(|decompressor| {
-        let view = batch.view();
-        let found = match find_timestamp(&view, decompressor, &limits, timestamp)? {
-            Some(found) => (base.plus(found.offset_delta), found.timestamp),
-            None => return Ok(None),
-        };
-        if found.0 >= log_start {
-            return Ok(Some(found));
+    for record in Records::open(view, decompressor, limits)?.iter() {
+        let record = record?;
+        let offset = Offset(base.0 + i64::from(record.offset_delta));
+        if offset >= log_start && record.timestamp >= timestamp {
+            return Ok(Some((offset, record.timestamp)));
         }
-        for record in Records::open(view, decompressor, &limits)?.iter() {
-            let record = record?;
-            let offset = Offset(base.0 + i64::from(record.offset_delta));
-            if offset >= log_start && record.timestamp >= timestamp {
-                return Ok(Some((offset, record.timestamp)));
-            }
-        }
-        Ok(None)
-    })
+    }
+    Ok(None)
 }

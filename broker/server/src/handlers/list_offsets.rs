@@ -1,18 +1,21 @@
 //! ListOffsets: ends of the log, and offsets by time.
 //!
 //! A timestamp is answered with the first record *in offset order* whose timestamp reaches it;
-//! timestamps need not be sorted. The end of the log is confirmed by the metadata's leader.
+//! timestamps need not be sorted. The end of the log is confirmed by the metadata's leader. A partition
+//! that is named twice is refused, as in Kafka: to look for times may take long.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tidemill_base::{Offset, PartitionId, PartitionIndex, TimestampMs};
-use tidemill_kafka::ErrorCode;
 use tidemill_kafka::messages::list_offsets::{
     ListOffsetsPartition, ListOffsetsPartitionResponse, ListOffsetsRequest, ListOffsetsResponse,
     ListOffsetsTopicResponse, TIMESTAMP_EARLIEST, TIMESTAMP_EARLIEST_LOCAL, TIMESTAMP_LATEST,
     TIMESTAMP_LATEST_TIERED, TIMESTAMP_MAX,
 };
+use tidemill_kafka::{ErrorCode, KString};
 
+use super::pace::Pace;
 use crate::authorization::{Operation, Resource};
 use crate::broker::Broker;
 use crate::kafka_service::Context;
@@ -26,6 +29,8 @@ pub(crate) async fn handle(
 ) -> ListOffsetsResponse {
     let current = broker.metadata.read_index().await.is_ok();
     let committed = request.isolation_level == 1;
+    let mut pace = Pace::default();
+    let repeated = named_twice(&request, &mut pace).await;
     let mut response = ListOffsetsResponse::default();
     for topic in request.topics {
         let allowed = broker.is_allowed(
@@ -33,13 +38,17 @@ pub(crate) async fn handle(
             Operation::Describe,
             Resource::Topic(&topic.name),
         );
+        let repeated = repeated.get(&topic.name);
         let mut partitions = Vec::with_capacity(topic.partitions.len());
         for asked in &topic.partitions {
+            let is_repeated = || repeated.is_some_and(|them| them.contains(&asked.partition_index));
             let answer = match (allowed, current) {
                 (false, _) => Err(ErrorCode::TOPIC_AUTHORIZATION_FAILED),
+                (true, _) if is_repeated() => Err(ErrorCode::INVALID_REQUEST),
                 (true, false) => Err(ErrorCode::LEADER_NOT_AVAILABLE),
                 (true, true) => find(&broker, &topic.name, asked, committed).await,
             };
+            pace.step().await;
             partitions.push(answer.unwrap_or_else(|error_code| ListOffsetsPartitionResponse {
                 partition_index: asked.partition_index,
                 error_code,
@@ -49,6 +58,29 @@ pub(crate) async fn handle(
         response.topics.push(ListOffsetsTopicResponse { name: topic.name, partitions });
     }
     response
+}
+
+/// The partitions that a request names more than once, by topic.
+async fn named_twice(
+    request: &ListOffsetsRequest,
+    pace: &mut Pace,
+) -> BTreeMap<KString, BTreeSet<i32>> {
+    let mut once: BTreeMap<&KString, BTreeSet<i32>> = BTreeMap::new();
+    let mut twice: BTreeMap<KString, BTreeSet<i32>> = BTreeMap::new();
+    for topic in &request.topics {
+        let once = once.entry(&topic.name).or_default();
+        let mut again = BTreeSet::new();
+        for partition in &topic.partitions {
+            if !once.insert(partition.partition_index) {
+                again.insert(partition.partition_index);
+            }
+            pace.step().await;
+        }
+        if !again.is_empty() {
+            twice.entry(topic.name.clone()).or_default().extend(again);
+        }
+    }
+    twice
 }
 
 async fn find(

@@ -4,7 +4,8 @@ use tidemill_base::{Offset, PartitionId, TimestampMs};
 use tidemill_kafka::ErrorCode;
 use tidemill_records::TimestampType;
 
-use super::{each_batch, extents};
+use super::batches::Batches;
+use super::extents;
 use crate::broker::Broker;
 
 /// The time that a broker wrote into the stored batch that begins at `base_offset`. `None` if the
@@ -33,10 +34,13 @@ async fn search(
     let extents = extents(broker, partition, &entry).await?;
     let last = extents.iter().rfind(|extent| extent.base_offset <= base_offset);
     let Some(extent) = last else { return Ok(None) };
-    each_batch(broker, extent, |batch, base| {
-        let header = batch.header();
-        let is_stamped = header.attributes.timestamp_type() == TimestampType::LogAppendTime;
-        Ok((base == base_offset && is_stamped).then_some(header.max_timestamp))
-    })
-    .await
+    for batch in Batches::read(broker, extent).await? {
+        let (batch, base) = batch?;
+        if base == base_offset {
+            let header = batch.header();
+            let is_stamped = header.attributes.timestamp_type() == TimestampType::LogAppendTime;
+            return Ok(is_stamped.then_some(header.max_timestamp));
+        }
+    }
+    Ok(None)
 }

@@ -11,10 +11,12 @@ use tidemill_base::{Offset, PartitionId, TimestampMs};
 use tidemill_kafka::ErrorCode;
 use tidemill_metadata_state::{Entry, Extent, PartitionView};
 use tidemill_records::{
-    Batch, DecompressLimits, Records, RecordsError, TimestampType, find_max_timestamp,
+    Batch, DecompressLimits, Decompressor, Records, RecordsError, TimestampType, find_max_timestamp,
 };
 
-use super::{Found, each_batch, extents, log_start};
+use super::batches::Batches;
+use super::unpacked::search_records;
+use super::{Found, extents, log_start};
 use crate::broker::Broker;
 
 /// Steps taken for one question: ranges split, index objects and extents read. Most questions need
@@ -144,27 +146,25 @@ async fn look_into(
     log_start: Offset,
     best: &mut Option<Found>,
 ) -> Result<(), ErrorCode> {
-    each_batch(broker, extent, |batch, base| {
-        let found = largest_in_batch(broker, batch, base, log_start)?;
-        let is_better =
-            |found: Found, best: Found| found.1 > best.1 || (found.1 == best.1 && found.0 < best.0);
-        if let Some(found) = found
+    let is_better =
+        |found: Found, best: Found| found.1 > best.1 || (found.1 == best.1 && found.0 < best.0);
+    for batch in Batches::read(broker, extent).await? {
+        let (batch, base) = batch?;
+        if let Some(found) = largest_in_batch(broker, batch, base, log_start).await?
             && best.is_none_or(|best| is_better(found, best))
         {
             *best = Some(found);
         }
-        Ok(None::<()>)
-    })
-    .await?;
+    }
     Ok(())
 }
 
-fn largest_in_batch(
+async fn largest_in_batch(
     broker: &Broker,
-    batch: &Batch,
+    batch: Batch,
     base: Offset,
     log_start: Offset,
-) -> Result<Option<Found>, RecordsError> {
+) -> Result<Option<Found>, ErrorCode> {
     let header = batch.header();
     let end = base.plus(header.offsets_taken());
     if end <= log_start {
@@ -173,21 +173,31 @@ fn largest_in_batch(
     if header.attributes.timestamp_type() == TimestampType::LogAppendTime {
         return Ok(Some((base.max(log_start), header.max_timestamp)));
     }
-    let limits = DecompressLimits::default();
-    broker.with_decompressor(|decompressor| {
-        let view = batch.view();
-        if base >= log_start {
-            let found = find_max_timestamp(&view, decompressor, &limits)?;
-            return Ok(found.map(|found| (base.plus(found.offset_delta), found.timestamp)));
-        }
-        let mut largest: Option<Found> = None;
-        for record in Records::open(view, decompressor, &limits)?.iter() {
-            let record = record?;
-            let offset = Offset(base.0 + i64::from(record.offset_delta));
-            if offset >= log_start && largest.is_none_or(|(_, time)| record.timestamp > time) {
-                largest = Some((offset, record.timestamp));
-            }
-        }
-        Ok(largest)
+    search_records(broker, batch, move |batch, decompressor, limits| {
+        largest_in_records(batch, base, log_start, decompressor, limits)
     })
+    .await
+}
+
+fn largest_in_records(
+    batch: &Batch,
+    base: Offset,
+    log_start: Offset,
+    decompressor: &mut Decompressor,
+    limits: &DecompressLimits,
+) -> Result<Option<Found>, RecordsError> {
+    let view = batch.view();
+    if base >= log_start {
+        let found = find_max_timestamp(&view, decompressor, limits)?;
+        return Ok(found.map(|found| (base.plus(found.offset_delta), found.timestamp)));
+    }
+    let mut largest: Option<Found> = None;
+    for record in Records::open(view, decompressor, limits)?.iter() {
+        let record = record?;
+        let offset = Offset(base.0 + i64::from(record.offset_delta));
+        if offset >= log_start && largest.is_none_or(|(_, time)| record.timestamp > time) {
+            largest = Some((offset, record.timestamp));
+        }
+    }
+    Ok(largest)
 }

@@ -77,6 +77,100 @@ async fn the_largest_timestamp_is_a_records_whatever_headers_claim() {
     assert_eq!(client.offset_at("t", LATEST_TIMESTAMP).await, (5, -5));
 }
 
+async fn list_offsets(client: &mut Client, asked: &[(&str, i32, i64)]) -> Vec<(ErrorCode, i64)> {
+    let topic = |&(name, partition_index, timestamp): &(&str, i32, i64)| ListOffsetsTopic {
+        name: name.into(),
+        partitions: vec![ListOffsetsPartition {
+            partition_index,
+            timestamp,
+            ..ListOffsetsPartition::default()
+        }],
+    };
+    let topics = asked.iter().map(topic).collect();
+    let request = ListOffsetsRequest { topics, ..ListOffsetsRequest::default() };
+    let response = client.call(&request, 7).await;
+    let partitions = response.topics.iter().flat_map(|topic| &topic.partitions);
+    partitions.map(|partition| (partition.error_code, partition.offset)).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_partition_named_twice_is_refused_and_others_are_not() {
+    let mut client = Client::start(&disks()).await;
+    client.create("t", 2).await;
+    client.create("u", 1).await;
+    client.produce("t", records(&[10, 20])).await;
+    let asked = [("t", 0, 15), ("u", 0, -1), ("t", 1, -1), ("t", 0, -1), ("u", 1, -1)];
+    let refused = (ErrorCode::INVALID_REQUEST, -1);
+    let unknown = (ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, -1);
+    let (none, found) = ((ErrorCode::NONE, 0), (ErrorCode::NONE, 1));
+    assert_eq!(list_offsets(&mut client, &asked).await, [refused, none, none, refused, unknown]);
+    assert_eq!(list_offsets(&mut client, &asked[..1]).await, [found]);
+}
+
+/// 15 MiB in one record, and the record that is looked for after it.
+fn large_then_small(codec: Codec) -> Bytes {
+    let mut builder = BatchBuilder::new(codec);
+    let large = vec![0; 15 << 20];
+    builder.append_value(TimestampMs(10), None, Some(&large)).unwrap();
+    builder.append_value(TimestampMs(20), None, Some(b"small")).unwrap();
+    builder.finish(&mut Compressor::default()).unwrap()
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_takes_long_to_decompress_is_searched_elsewhere() {
+    let mut client = Client::start(&disks()).await;
+    client.create("t", 1).await;
+    for (base, codec) in (0..).step_by(2).zip([Codec::Gzip, Codec::Zstd, Codec::Lz4]) {
+        let produced = client.produce("t", large_then_small(codec)).await;
+        assert_eq!((produced.error_code, produced.base_offset), (ErrorCode::NONE, base));
+        for (timestamp, found) in [(5, (base, 10)), (15, (base + 1, 20)), (-3, (base + 1, 20))] {
+            assert_eq!(client.offset_at("t", timestamp).await, found, "{codec:?}");
+        }
+        delete_below(&mut client, base + 1).await;
+        assert_eq!(client.offset_at("t", 5).await, (base + 1, 20));
+        assert_eq!(client.offset_at("t", LATEST_TIMESTAMP).await, (base + 1, 20));
+        delete_below(&mut client, base + 2).await;
+        assert_eq!(client.offset_at("t", 5).await, (-1, -1));
+    }
+}
+
+/// On the only thread of this test: without a pause, who asks for less would be answered last.
+#[tokio::test(start_paused = true)]
+async fn others_are_answered_while_a_search_takes_long() {
+    let mut client = Client::start(&disks()).await;
+    client.create("t", 1).await;
+    client.produce("t", large_then_small(Codec::Gzip)).await;
+    client.create("small", 300).await;
+    let one = |name: &str, partition_index, timestamp| ListOffsetsTopic {
+        name: name.into(),
+        partitions: vec![ListOffsetsPartition {
+            partition_index,
+            timestamp,
+            ..ListOffsetsPartition::default()
+        }],
+    };
+    let all = (0..300).map(|partition| one("small", partition, -1)).collect();
+    for topics in [vec![one("t", 0, 15)], vec![one("t", 0, -3)], all] {
+        let mut dispatched = |topics| {
+            let request = ListOffsetsRequest { topics, ..ListOffsetsRequest::default() };
+            let mut frame = encode_request(1, None, &request, 7).unwrap().to_bytes();
+            frame.advance(4);
+            match client.connection.dispatch(frame) {
+                Dispatched::Later(answer) => answer,
+                _ => panic!("ListOffsets is answered later"),
+            }
+        };
+        let (long, short) = (dispatched(topics), dispatched(vec![one("small", 0, -1)]));
+        let order = Mutex::new(Vec::new());
+        let noted = async |name, answer: BoxFuture<'static, Parts>| {
+            answer.await;
+            order.lock().push(name);
+        };
+        tokio::join!(biased; noted("long", long), noted("short", short));
+        assert_eq!(order.into_inner(), ["short", "long"]);
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_batch_sent_again_is_answered_with_the_time_of_its_first_append() {
     let disks = disks();
