@@ -73,8 +73,9 @@ const PAGE_HEAD: &str = "# Command line
 
 This page is made by `cargo test -p tidemill --test golden` from the program's own help.
 
-- `--output json` prints snake_case fields with a `schema_version`, errors included (those on standard error). Fields are
-  added within a version, never renamed. Scripts should ignore fields that they do not know.
+- Client commands (`topic`, `group`, `produce`, `consume`, `cluster`) take `--output json`: snake_case fields with a
+  `schema_version`, errors included (those on standard error). Fields are added within a version, never renamed. Scripts
+  should ignore fields that they do not know.
 - Exit codes: 0 ok, 1 failed, 2 wrong usage, 3 what was named does not exist, 4 the cluster did not answer or cannot now.
 - `TIDEMILL_BOOTSTRAP` stands in for `--bootstrap`, `TIDEMILL_LOG` for the `--log` of servers. `NO_COLOR` is respected.
 - Results go to standard output; errors, hints and the log go to standard error.
