@@ -19,6 +19,7 @@ use tidemill_metadata_state::configs::{TimestampType, TopicConfig, Validation};
 use tidemill_storage_lane::{BatchAnswer, FlushFailure, LaneClosed};
 use tidemill_storage_store::AdmittedBatch;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 pub(crate) use self::call::Call;
 use self::kept::Slices;
@@ -33,6 +34,9 @@ const VERSION_SERVED_MIN: i16 = 3;
 const THROTTLE_WHEN_FULL_MS: i32 = 500;
 /// The longest a request may ask to wait.
 const TIMEOUT_MS_MAX: i32 = 300_000;
+/// The most batches that go to a lane together: what is submitted together becomes one object, and
+/// the command that commits an object is bounded.
+const SUBMISSION_BATCHES_MAX: usize = 8192;
 /// The append time of a batch that keeps its own timestamps.
 const NOT_STAMPED: i64 = -1;
 
@@ -44,7 +48,15 @@ pub(crate) struct Admitted {
     /// Where each submitted batch's answer goes: topic, partition, and the append time if it is the
     /// broker's.
     places: Vec<Place>,
-    answers: Option<oneshot::Receiver<Vec<BatchAnswer>>>,
+    /// What was submitted, in the order of `places`.
+    submissions: Vec<Submitted>,
+}
+
+/// Batches that went to the lane together.
+struct Submitted {
+    batches: usize,
+    /// Where their answers come from, or the answer to all of them.
+    answers: Result<oneshot::Receiver<Vec<BatchAnswer>>, BatchAnswer>,
 }
 
 struct Place {
@@ -77,11 +89,7 @@ impl Admitted {
     /// Waits until every batch is decided, or the client's time is up: then the answer is
     /// REQUEST_TIMED_OUT, which leaves open whether the batches are stored.
     pub(crate) async fn answer(mut self, broker: &Broker) -> ProduceResponse {
-        let Some(answers) = self.answers.take() else { return self.response };
-        let answers = match tokio::time::timeout(self.timeout, answers).await {
-            Ok(Ok(answers)) => answers,
-            Ok(Err(_)) | Err(_) => vec![BatchAnswer::Ambiguous; self.places.len()],
-        };
+        let answers = self.batch_answers().await;
         for (place, answer) in self.places.iter().zip(answers) {
             if answer == BatchAnswer::Failed(FlushFailure::StoreFull) {
                 self.response.throttle_time_ms = THROTTLE_WHEN_FULL_MS;
@@ -91,6 +99,24 @@ impl Admitted {
             fill(&mut topic.partition_responses[place.partition], answer, append_time_ms);
         }
         self.response
+    }
+
+    /// One answer for each place.
+    async fn batch_answers(&mut self) -> Vec<BatchAnswer> {
+        let deadline = Instant::now() + self.timeout;
+        let mut all = Vec::with_capacity(self.places.len());
+        for Submitted { batches, answers } in self.submissions.drain(..) {
+            match answers {
+                Ok(answers) => match tokio::time::timeout_at(deadline, answers).await {
+                    Ok(Ok(answers)) => all.extend(answers),
+                    Ok(Err(_)) | Err(_) => {
+                        all.extend(std::iter::repeat_n(BatchAnswer::Ambiguous, batches));
+                    }
+                },
+                Err(answer) => all.extend(std::iter::repeat_n(answer, batches)),
+            }
+        }
+        all
     }
 
     /// The append time to answer: of a duplicate that of its first append, as Kafka does.
@@ -135,8 +161,7 @@ struct Checked {
 }
 
 impl Checked {
-    /// Puts the admitted batches into the lane, as one submission. They are slices of a frame of
-    /// `frame_bytes`.
+    /// Puts the admitted batches into the lane, in order. They are slices of a frame of `frame_bytes`.
     fn submit(self, broker: &Broker, lane: usize, frame_bytes: usize) -> Admitted {
         let Self { mut admitted, mut batches } = self;
         admitted.copy_what_keeps_too_much(frame_bytes, &mut batches);
@@ -158,7 +183,7 @@ fn check(
         acks: request.acks,
         timeout: Duration::from_millis(u64::from(timeout_ms.unsigned_abs())),
         places: Vec::new(),
-        answers: None,
+        submissions: Vec::new(),
     };
     let refusal = refusal_of_all(broker, context, request);
     let now = broker.clock.now();
@@ -291,26 +316,22 @@ fn admit_partition(
     }
 }
 
-fn submit(broker: &Broker, lane: usize, admitted: &mut Admitted, batches: Vec<AdmittedBatch>) {
-    if batches.is_empty() {
-        return;
-    }
-    let submitted = match broker.lanes.get(lane) {
-        Some(lane) => lane.submit(batches),
-        None => Err(LaneClosed::Closed),
-    };
-    match submitted {
-        Ok(answers) => admitted.answers = Some(answers),
-        Err(closed) => {
-            let failure = match closed {
-                LaneClosed::Full => BatchAnswer::Failed(FlushFailure::StoreFull),
-                LaneClosed::Closed => BatchAnswer::Failed(FlushFailure::Closed),
-            };
-            for place in &admitted.places {
-                let topic = &mut admitted.response.responses[place.topic];
-                fill(&mut topic.partition_responses[place.partition], failure, -1);
-            }
-        }
+fn submit(broker: &Broker, lane: usize, admitted: &mut Admitted, mut batches: Vec<AdmittedBatch>) {
+    while !batches.is_empty() {
+        let rest = batches.split_off(batches.len().min(SUBMISSION_BATCHES_MAX));
+        let count = batches.len();
+        let submitted = match broker.lanes.get(lane) {
+            Some(lane) => lane.submit(batches),
+            None => Err(LaneClosed::Closed),
+        };
+        let answers = submitted.map_err(|closed| {
+            BatchAnswer::Failed(match closed {
+                LaneClosed::Full => FlushFailure::StoreFull,
+                LaneClosed::Closed => FlushFailure::Closed,
+            })
+        });
+        admitted.submissions.push(Submitted { batches: count, answers });
+        batches = rest;
     }
 }
 

@@ -113,3 +113,28 @@ async fn what_limits_leave_of_more_than_enough_is_answered_at_once() {
     }
     assert!(started.elapsed().as_millis() < 1_000);
 }
+
+/// What is submitted together becomes one object and one command, which is bounded: a request of more
+/// batches than that goes in parts, in order.
+#[tokio::test(start_paused = true)]
+async fn a_request_of_very_many_batches_is_stored_in_parts() {
+    const BATCHES: usize = 60_000;
+    let mut client = Client::start(&disks()).await;
+    client.create("t", 1).await;
+    let data = PartitionProduceData { index: 0, records: Some(records(&[1_700_000_000_000])) };
+    let request = ProduceRequest {
+        acks: -1,
+        timeout_ms: 60_000,
+        topic_data: vec![TopicProduceData {
+            name: "t".into(),
+            partition_data: vec![data; BATCHES],
+            ..TopicProduceData::default()
+        }],
+        ..ProduceRequest::default()
+    };
+    let response = client.call(&request, 9).await;
+    let answers = &response.responses[0].partition_responses;
+    let offsets = answers.iter().map(|answer| (answer.error_code, answer.base_offset));
+    assert!(offsets.eq((0..BATCHES as i64).map(|offset| (ErrorCode::NONE, offset))));
+    assert_eq!(client.produce("t", records(&[1])).await.error_code, ErrorCode::NONE);
+}
