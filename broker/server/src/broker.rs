@@ -65,6 +65,8 @@ pub struct Broker {
     pub answer_frames: Budget,
     /// What decoded requests take beyond the length of their frames, until they are answered.
     pub decoded: Budget,
+    /// What batches take beside their bytes until they are decided.
+    pub batches_under_way: Budget,
     pub(crate) decompressors: Mutex<Vec<Decompressor>>,
     pub(crate) record_checks: RecordChecks,
     pub(crate) space_low: AtomicBool,

@@ -33,6 +33,7 @@ use crate::broker::Broker;
 use crate::budget::Budget;
 use crate::commits::MetadataCommits;
 use crate::groups::Groups;
+use crate::handlers::produce::BATCHES_UNDER_WAY_BYTES;
 use crate::holdings::Turns;
 use crate::housekeeping;
 use crate::kafka_service::KafkaService;
@@ -204,6 +205,7 @@ impl Node {
             turns: Turns::default(),
             answer_frames: Budget::new(config.answer_frame_memory_bytes),
             decoded: Budget::new(config.decoded_memory_bytes),
+            batches_under_way: Budget::new(BATCHES_UNDER_WAY_BYTES),
             decompressors: Mutex::default(),
             record_checks: RecordChecks::start(ports.spawn.as_ref()),
             space_low: AtomicBool::new(false),

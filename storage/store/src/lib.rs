@@ -25,5 +25,6 @@ pub use object_log_store::ObjectLogStore;
 pub use objects::{DiskObjects, Objects, SharedObjects, StoreObjects};
 pub use space::{SpaceGuard, SpaceLimits, SpaceState};
 pub use writer::{
-    AdmittedBatch, Commits, LogEnd, LogEnds, LogWriter, ObjectCommit, WriterCounters, WriterParts,
+    AdmittedBatch, Commits, Kept, LogEnd, LogEnds, LogWriter, ObjectCommit, WriterCounters,
+    WriterParts,
 };

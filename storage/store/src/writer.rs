@@ -12,6 +12,7 @@ mod object;
 mod pipeline;
 mod sealed_files;
 
+use std::any::Any;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -122,8 +123,13 @@ pub struct WriterParts {
     pub counters: Arc<WriterCounters>,
 }
 
+/// Something that is held while batches are under way, such as a share of a budget.
+pub type Kept = Arc<dyn Any + Send + Sync>;
+
 pub(crate) struct Submission {
     pub(crate) batches: Vec<AdmittedBatch>,
+    /// Dropped when the submission is answered.
+    pub(crate) kept: Option<Kept>,
     pub(crate) done: oneshot::Sender<Vec<BatchAnswer>>,
 }
 
@@ -160,8 +166,21 @@ impl LogWriter {
         &self,
         batches: Vec<AdmittedBatch>,
     ) -> Result<oneshot::Receiver<Vec<BatchAnswer>>, LaneClosed> {
+        self.submit_keeping(batches, None)
+    }
+
+    /// Like [`LogWriter::submit`], and `kept` is dropped when the batches are decided, whether or not
+    /// anybody takes the answers.
+    ///
+    /// # Errors
+    /// [`LaneClosed`] says that nothing was taken.
+    pub fn submit_keeping(
+        &self,
+        batches: Vec<AdmittedBatch>,
+        kept: Option<Kept>,
+    ) -> Result<oneshot::Receiver<Vec<BatchAnswer>>, LaneClosed> {
         let (done, answers) = oneshot::channel();
-        match self.inbox.try_send(Submission { batches, done }) {
+        match self.inbox.try_send(Submission { batches, kept, done }) {
             Ok(()) => Ok(answers),
             Err(mpsc::error::TrySendError::Full(_)) => Err(LaneClosed::Full),
             Err(mpsc::error::TrySendError::Closed(_)) => Err(LaneClosed::Closed),

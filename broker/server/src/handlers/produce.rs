@@ -4,6 +4,7 @@ mod call;
 mod kept;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -17,11 +18,11 @@ use tidemill_kafka::{ErrorCode, KString};
 use tidemill_metadata_state::Topic;
 use tidemill_metadata_state::configs::{TimestampType, TopicConfig, Validation};
 use tidemill_storage_lane::{BatchAnswer, FlushFailure, LaneClosed};
-use tidemill_storage_store::AdmittedBatch;
+use tidemill_storage_store::{AdmittedBatch, Kept};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-pub(crate) use self::call::Call;
+pub(crate) use self::call::{BATCHES_UNDER_WAY_BYTES, Call};
 use self::kept::Slices;
 use crate::authorization::{Operation, Resource};
 use crate::broker::Broker;
@@ -162,10 +163,10 @@ struct Checked {
 
 impl Checked {
     /// Puts the admitted batches into the lane, in order. They are slices of a frame of `frame_bytes`.
-    fn submit(self, broker: &Broker, lane: usize, frame_bytes: usize) -> Admitted {
+    fn submit(self, broker: &Broker, lane: usize, frame_bytes: usize, kept: &Kept) -> Admitted {
         let Self { mut admitted, mut batches } = self;
         admitted.copy_what_keeps_too_much(frame_bytes, &mut batches);
-        submit(broker, lane, &mut admitted, batches);
+        submit(broker, lane, &mut admitted, batches, kept);
         admitted
     }
 }
@@ -316,12 +317,18 @@ fn admit_partition(
     }
 }
 
-fn submit(broker: &Broker, lane: usize, admitted: &mut Admitted, mut batches: Vec<AdmittedBatch>) {
+fn submit(
+    broker: &Broker,
+    lane: usize,
+    admitted: &mut Admitted,
+    mut batches: Vec<AdmittedBatch>,
+    kept: &Kept,
+) {
     while !batches.is_empty() {
         let rest = batches.split_off(batches.len().min(SUBMISSION_BATCHES_MAX));
         let count = batches.len();
         let submitted = match broker.lanes.get(lane) {
-            Some(lane) => lane.submit(batches),
+            Some(lane) => lane.submit_keeping(batches, Some(Arc::clone(kept))),
             None => Err(LaneClosed::Closed),
         };
         let answers = submitted.map_err(|closed| {

@@ -8,7 +8,7 @@ use tidemill_storage_lane::BatchAnswer;
 use tokio::sync::oneshot;
 
 use super::heads::{Heads, LogEnd, LogEnds, Told};
-use super::{AdmittedBatch, Submission};
+use super::{AdmittedBatch, Kept, Submission};
 
 /// Where the answer to one batch goes: which submission, and which of its batches.
 #[derive(Clone, Copy)]
@@ -20,6 +20,8 @@ struct Route {
 struct Waiter {
     done: oneshot::Sender<Vec<BatchAnswer>>,
     batches: usize,
+    /// Dropped with the object.
+    _kept: Option<Kept>,
 }
 
 /// An object that was sealed and is not decided yet.
@@ -49,7 +51,11 @@ impl FlyingObject {
         let mut waiters = Vec::with_capacity(submissions.len());
         let mut batches: Vec<(Route, AdmittedBatch)> = Vec::with_capacity(submissions.len());
         for (number, submission) in submissions.into_iter().enumerate() {
-            waiters.push(Waiter { done: submission.done, batches: submission.batches.len() });
+            waiters.push(Waiter {
+                done: submission.done,
+                batches: submission.batches.len(),
+                _kept: submission.kept,
+            });
             for (batch, admitted) in submission.batches.into_iter().enumerate() {
                 let route = Route { submission: number as u32, batch: batch as u32 };
                 batches.push((route, admitted));

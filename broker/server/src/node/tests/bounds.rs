@@ -138,3 +138,42 @@ async fn a_request_of_very_many_batches_is_stored_in_parts() {
     assert!(offsets.eq((0..BATCHES as i64).map(|offset| (ErrorCode::NONE, offset))));
     assert_eq!(client.produce("t", records(&[1])).await.error_code, ErrorCode::NONE);
 }
+
+/// A batch takes more beside its bytes than a small one has: requests of many wait for one another,
+/// those of few pass.
+#[tokio::test(start_paused = true)]
+async fn requests_of_many_small_batches_wait_for_memory() {
+    let mut client = Client::start(&disks()).await;
+    client.create("t", 1).await;
+    let frame_of = |batches: usize| {
+        let data = PartitionProduceData { index: 0, records: Some(records(&[1_700_000_000_000])) };
+        let topic = TopicProduceData {
+            name: "t".into(),
+            partition_data: vec![data; batches],
+            ..TopicProduceData::default()
+        };
+        let request = ProduceRequest {
+            acks: -1,
+            timeout_ms: 60_000,
+            topic_data: vec![topic],
+            ..ProduceRequest::default()
+        };
+        let mut frame = encode_request(1, None, &request, 9).unwrap().to_bytes();
+        frame.advance(4);
+        frame
+    };
+    let budget = client.node.broker().batches_under_way.clone();
+    let others = budget.hold_large(budget.total()).await;
+    let Dispatched::Later(few) = client.connection.dispatch(frame_of(10)) else { panic!() };
+    few.await;
+    let Dispatched::Pending(mut many) = client.connection.dispatch(frame_of(20_000)) else {
+        panic!()
+    };
+    assert!(poll_once(&mut many).await.is_none());
+    drop(others);
+    let Dispatched::Later(answer) = many.await else { panic!() };
+    assert_eq!(budget.held(), 20_000 * 512);
+    drop(answer);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(budget.held(), 0, "given back when the batches are decided, taken or not");
+}
