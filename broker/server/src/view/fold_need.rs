@@ -12,7 +12,7 @@ pub struct FoldLimits {
     /// Beyond this many extents waiting, folding begins at once. Default 262,144.
     pub fold_above: u64,
     /// Beyond this many, those of objects under way included, no object is committed. Default
-    /// 524,288, which take less than 64 MiB.
+    /// 524,288, which take 40 MiB, and up to twice that where each partition has few.
     pub hold_above: u64,
 }
 
