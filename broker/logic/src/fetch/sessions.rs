@@ -188,11 +188,25 @@ impl FetchSessions {
         Ok(Place::Partitions(partitions))
     }
 
-    /// Session `id`, which is on loan, has so many `partitions` now.
+    /// What has `place` turned out to have so many `partitions`. Without a session it only gives place
+    /// back: some partitions were named twice.
     ///
     /// # Errors
     /// `NotFound`: there is no place for more. The caller gives the session up.
-    pub fn resize(&mut self, now_ms: i64, id: i32, partitions: usize) -> Result<(), SessionError> {
+    pub fn resize(
+        &mut self,
+        now_ms: i64,
+        place: Place,
+        partitions: usize,
+    ) -> Result<Place, SessionError> {
+        let id = match place {
+            Place::Session(id) => id,
+            Place::Partitions(before) => {
+                let after = if partitions <= PARTITIONS_FEW { 0 } else { partitions.min(before) };
+                self.partitions_without -= before - after;
+                return Ok(Place::Partitions(after));
+            }
+        };
         let before = self.entries.get(&id).ok_or(SessionError::NotFound)?.partitions;
         if partitions > before && !self.make_place(now_ms, 0, partitions - before) {
             return Err(SessionError::NotFound);
@@ -201,7 +215,7 @@ impl FetchSessions {
             entry.partitions = partitions;
             self.partitions = self.partitions - before + partitions;
         }
-        Ok(())
+        Ok(place)
     }
 
     /// Ends a request: the session waits for its next.
@@ -310,7 +324,7 @@ mod tests {
         assert_eq!(early, SessionError::InvalidEpoch, "its first request is still being served");
         sessions.check_in(7, session(2));
         assert_eq!(next(&mut sessions, 7, 1).unwrap().len(), 2);
-        sessions.resize(0, 7, 3).unwrap();
+        sessions.resize(0, Place::Session(7), 3).unwrap();
         sessions.check_in(7, session(3));
         assert_eq!(next(&mut sessions, 7, 1).unwrap_err(), SessionError::InvalidEpoch);
         assert_eq!(next(&mut sessions, 8, 1).unwrap_err(), SessionError::NotFound);
@@ -347,9 +361,9 @@ mod tests {
             sessions.check_in(id, session(2));
         }
         next(&mut sessions, 2, 1).unwrap();
-        sessions.resize(0, 2, 3).unwrap();
-        assert_eq!(sessions.resize(0, 2, 4), Err(SessionError::NotFound));
-        sessions.resize(EVICTABLE_AFTER_MS, 2, 4).unwrap();
+        sessions.resize(0, Place::Session(2), 3).unwrap();
+        assert_eq!(sessions.resize(0, Place::Session(2), 4), Err(SessionError::NotFound));
+        sessions.resize(EVICTABLE_AFTER_MS, Place::Session(2), 4).unwrap();
         assert_eq!(sessions.len(), 1, "the other one made place");
         sessions.give_up(Place::Session(2));
         assert_eq!(sessions.place(0, true, 5), Ok(Place::Session(3)));
@@ -380,6 +394,10 @@ mod tests {
         sessions.give_up(first);
         assert_eq!(sessions.place(0, false, many), Ok(first));
         assert_eq!(sessions.place(0, false, 2 * many + 1), Err(SessionError::TooMany));
+        assert_eq!(sessions.resize(0, first, many), Ok(first));
+        let few = sessions.resize(0, first, PARTITIONS_FEW).unwrap();
+        assert_eq!(sessions.place(0, false, many), Ok(first), "what was named twice counts once");
+        sessions.give_up(few);
         assert!(sessions.is_empty());
     }
 }

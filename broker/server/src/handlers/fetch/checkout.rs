@@ -120,10 +120,11 @@ impl Checkout {
         self.resize(now_ms, weight + STRIDE).or_else(|_| self.resize(now_ms, weight))
     }
 
-    /// A session takes so much place.
+    /// A session takes so much place; partitions without one take no more than that.
     fn resize(&mut self, now_ms: i64, weight: usize) -> Result<(), SessionError> {
-        if let Some(Place::Session(id)) = self.place {
-            with_sessions(&self.broker, |sessions| sessions.resize(now_ms, id, weight))?;
+        if let Some(place) = self.place {
+            let resize = |sessions: &mut FetchSessions| sessions.resize(now_ms, place, weight);
+            self.place = Some(with_sessions(&self.broker, resize)?);
             self.weight_max = weight;
         }
         Ok(())
