@@ -47,14 +47,15 @@ impl Error {
         Self::answered_saying(what, code, None)
     }
 
-    /// What a broker answered to `what`, with the broker's own words.
+    /// What a broker answered to `what`, with the broker's own words if they say more than the code.
     pub(crate) fn answered_saying(
         what: impl fmt::Display,
         code: ErrorCode,
         words: Option<&str>,
     ) -> Self {
         let mut message = format!("{what}: {code}");
-        if let Some(words) = words.filter(|words| !words.is_empty()) {
+        if let Some(words) = words.filter(|words| !words.is_empty() && *words != code.description())
+        {
             message.push_str(" (the broker says: ");
             message.push_str(words);
             message.push(')');
@@ -162,6 +163,13 @@ mod tests {
             "create topic orders: TOPIC_ALREADY_EXISTS (36): a topic of this name exists \
              (the broker says: it was there first)"
         );
+    }
+
+    #[test]
+    fn words_that_only_repeat_the_code_are_left_out() {
+        let code = ErrorCode::UNKNOWN_TOPIC_OR_PARTITION;
+        let error = Error::answered_saying("delete topic t", code, Some(code.description()));
+        assert_eq!(error, Error::answered("delete topic t", code));
     }
 
     #[test]

@@ -157,7 +157,7 @@ impl Default for Config {
             http: HttpSection { listen_address: loopback(8080), connections_max: 256 },
             postgres: PostgresSection { listen_address: loopback(5433) },
             memory: MemorySection {
-                request_bytes: 128 * MIB,
+                request_bytes: 96 * MIB,
                 hot_cache_bytes: 96 * MIB,
                 catch_up_read_bytes: 48 * MIB,
                 answer_bytes: 32 * MIB,

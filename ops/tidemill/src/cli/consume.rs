@@ -14,8 +14,8 @@ use crate::cli::parse::timestamp_ms;
   tidemill consume orders --from-timestamp 2026-11-30T08:00:00Z
   tidemill consume orders --group billing
 
-Placeholders of --format: {topic} {partition} {offset} {timestamp} (milliseconds since 1970) {time}
-(RFC 3339) {key} {value} {headers}; also \\n, \\t, \\\\ and {{ for a brace. Without start and group,
+Placeholders of --format: {topic} {partition} {offset} {timestamp} (milliseconds since 1970) {time} \
+(RFC 3339) {key} {value} {headers}; also \\n, \\t, \\\\ and {{ for a brace. Without start and group, \
 reading begins behind the last record. Ends with Ctrl-C.")]
 pub(crate) struct ConsumeArgs {
     /// The topic's name.

@@ -8,7 +8,7 @@ use clap::Args;
   tidemill demo
   tidemill demo --events 1000000
 
-It starts a server of its own on free loopback ports with data in a temporary folder, removes both at
+It starts a server of its own on free loopback ports with data in a temporary folder, removes both at \
 the end, and exits with 1 if a single record is lost, doubled or out of order.")]
 pub(crate) struct DemoArgs {
     /// How many order events to produce.

@@ -1,5 +1,24 @@
 //! Values of options that clap does not know.
 
+use std::net::{SocketAddr, ToSocketAddrs};
+
+/// An address to listen on; a name is looked up, and the first address of it taken.
+pub(crate) fn listen_address(text: &str) -> Result<SocketAddr, String> {
+    if let Ok(address) = text.parse() {
+        return Ok(address);
+    }
+    let expected = "expected an address and a port, such as 127.0.0.1:9092 or localhost:9092";
+    match text.rsplit_once(':') {
+        Some((host, port)) if !host.is_empty() && port.parse::<u16>().is_ok() => {}
+        _ => return Err(expected.to_owned()),
+    }
+    let found = text.to_socket_addrs().map_err(|error| format!("{error}; {expected}"))?;
+    let mut found: Vec<SocketAddr> = found.collect();
+    // Clients try 127.0.0.1 first, as everything here does by default.
+    found.sort_by_key(SocketAddr::is_ipv6);
+    found.first().copied().ok_or_else(|| expected.to_owned())
+}
+
 /// `NAME=VALUE`; the value may be empty and may contain `=`.
 pub(crate) fn name_and_value(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
@@ -57,6 +76,15 @@ mod tests {
         assert_eq!(name_and_value("a=b=c"), Ok(("a".to_owned(), "b=c".to_owned())));
         assert_eq!(name_and_value("a="), Ok(("a".to_owned(), String::new())));
         assert!(name_and_value("=b").is_err() && name_and_value("a").is_err());
+    }
+
+    #[test]
+    fn an_address_may_have_a_name_and_must_have_a_port() {
+        assert_eq!(listen_address("[::1]:7"), Ok("[::1]:7".parse().unwrap()));
+        assert_eq!(listen_address("localhost:7"), Ok("127.0.0.1:7".parse().unwrap()));
+        for wrong in ["19192", "localhost", ":7", "localhost:x", "localhost:70000"] {
+            assert!(listen_address(wrong).unwrap_err().contains("127.0.0.1:9092"), "{wrong}");
+        }
     }
 
     #[test]

@@ -16,9 +16,9 @@ use crate::cli::parse::{name_and_value, separator};
   tidemill consume orders --from-beginning --exit-at-end --output json \\
     | tidemill produce orders-copy --format json
 
-One line of input is one record. In json each line is an object: value, and if wanted key, headers,
-partition, timestamp_ms; a value or key is null, a string, or {\"base64\": \"...\"}. That is what
-`tidemill consume --output json` prints; where a record has an offset, its partition is not used. The
+One line of input is one record. In json each line is an object: value, and if wanted key, headers, \
+partition, timestamp_ms; a value or key is null, a string, or {\"base64\": \"...\"}. That is what \
+`tidemill consume --output json` prints; where a record has an offset, its partition is not used. The \
 producer is idempotent unless --acks is 0 or 1.")]
 pub(crate) struct ProduceArgs {
     /// The topic's name.
@@ -51,7 +51,7 @@ pub(crate) struct ProduceArgs {
     /// How batches are compressed.
     #[arg(long, value_enum, default_value_t = Compression::None, value_name = "CODEC")]
     pub(crate) compression: Compression,
-    /// When a record counts as written: 0 when sent, 1 and all when durable.
+    /// When a record counts as written: 0 when sent, 1 and all when durable [default: all].
     #[arg(long, value_enum, value_name = "ACKS")]
     pub(crate) acks: Option<Acks>,
     #[command(flatten)]

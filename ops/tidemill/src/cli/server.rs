@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::cli::LogLevel;
+use crate::cli::parse::listen_address;
 
 /// `tidemill dev`.
 #[derive(Args, Debug)]
@@ -14,20 +15,20 @@ use crate::cli::LogLevel;
   tidemill dev --data /tmp/try --kafka 127.0.0.1:19092 --http 127.0.0.1:18080
   tidemill dev --set memory.hot_cache_bytes=67108864
 
-Topics are created when they are first used. Stop it with Ctrl-C or SIGTERM: what was taken in is
+Topics are created when they are first used. Stop it with Ctrl-C or SIGTERM: what was taken in is \
 answered first; a second signal ends it at once, which loses nothing that was acknowledged.")]
 pub(crate) struct DevArgs {
-    /// Where everything is kept.
+    /// Where everything is kept [default: ./tidemill-data].
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
     /// Where to serve Kafka clients; port 0 takes a free one [default: 127.0.0.1:9092].
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", value_parser = listen_address)]
     pub(crate) kafka: Option<SocketAddr>,
     /// Where to serve metrics and health; port 0 takes a free one [default: 127.0.0.1:8080].
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", value_parser = listen_address)]
     pub(crate) http: Option<SocketAddr>,
     /// Reserved for SQL, which arrives in a later release; not listened on [default: 127.0.0.1:5433].
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", value_parser = listen_address)]
     pub(crate) postgres: Option<SocketAddr>,
     #[command(flatten)]
     pub(crate) shared: SharedArgs,

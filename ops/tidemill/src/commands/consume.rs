@@ -12,7 +12,7 @@ use tidemill_client::{
 };
 
 use crate::cli::{ConsumeArgs, Encoding, OutputForm};
-use crate::commands::session::Session;
+use crate::commands::session::{Session, no_partition};
 use crate::failure::Failure;
 use crate::output::{Console, ShownRecord, Template, json_record};
 use crate::stop_signals::StopSignals;
@@ -29,6 +29,9 @@ pub(super) async fn carry_out(session: &mut Session, args: &ConsumeArgs) -> Resu
     let mut consumer =
         session.client.consumer(consumer_config(args)).map_err(|error| session.failure(&error))?;
     let partitions = partitions(session, &consumer, args).await?;
+    if let Some(offset) = args.offset {
+        check_offset(session, &consumer, &partitions, Offset(offset)).await?;
+    }
     let begun = begin(&mut consumer, args, partitions).await;
     let ends = begun.map_err(|error| session.failure(&error))?;
     let mut reading = Reading {
@@ -73,13 +76,31 @@ async fn partitions(
     let all = consumer.partitions(&args.topic).await.map_err(|error| session.failure(&error))?;
     let is_there = |index: &i32| all.iter().any(|one| one.partition.0 == *index);
     if let Some(missing) = args.partitions.iter().find(|index| !is_there(index)) {
-        let (topic, count) = (&args.topic, all.len());
-        let message =
-            format!("topic {topic} has no partition {missing}, it has {count} partitions");
-        return Err(Failure::not_found(message));
+        return Err(no_partition(&args.topic, *missing, all.len()));
     }
     let is_wanted = |index| args.partitions.is_empty() || args.partitions.contains(&index);
     Ok(all.into_iter().filter(|one| is_wanted(one.partition.0)).collect())
+}
+
+/// Refuses an offset at which nothing is and nothing will be next.
+async fn check_offset(
+    session: &Session,
+    consumer: &Consumer,
+    partitions: &[TopicPartition],
+    offset: Offset,
+) -> Result<(), Failure> {
+    let found = async |spec| offsets_of(consumer, partitions, spec).await;
+    let ends = found(OffsetSpec::Latest).await.map_err(|error| session.failure(&error))?;
+    let starts = found(OffsetSpec::Earliest).await.map_err(|error| session.failure(&error))?;
+    if let Some((partition, end)) = ends.iter().find(|(_, end)| offset > **end) {
+        let message = format!("offset {offset} is beyond the end of {partition} ({end})");
+        return Err(Failure::not_found(message));
+    }
+    if let Some((partition, start)) = starts.iter().find(|(_, start)| offset < **start) {
+        let message = format!("offset {offset} lies before the first of {partition} ({start})");
+        return Err(Failure::not_found(message));
+    }
+    Ok(())
 }
 
 /// Says what to read and from where; the answer is where each partition ended then, if that is where
@@ -94,7 +115,7 @@ async fn begin(
         return Ok(None);
     }
     let ends = match args.exit_at_end {
-        true => Some(ends_of(consumer, &partitions).await?),
+        true => Some(offsets_of(consumer, &partitions, OffsetSpec::Latest).await?),
         false => None,
     };
     let spec = match (args.from_beginning, args.from_timestamp) {
@@ -111,16 +132,17 @@ async fn begin(
     Ok(ends)
 }
 
-async fn ends_of(
+async fn offsets_of(
     consumer: &Consumer,
     partitions: &[TopicPartition],
+    spec: OffsetSpec,
 ) -> tidemill_client::Result<BTreeMap<TopicPartition, Offset>> {
-    let wanted = partitions.iter().map(|one| (one.clone(), OffsetSpec::Latest)).collect();
-    let mut ends = BTreeMap::new();
+    let wanted = partitions.iter().map(|one| (one.clone(), spec)).collect();
+    let mut offsets = BTreeMap::new();
     for (partition, listed) in consumer.list_offsets(&wanted).await {
-        ends.insert(partition, listed?.offset.unwrap_or(Offset(0)));
+        offsets.insert(partition, listed?.offset.unwrap_or(Offset(0)));
     }
-    Ok(ends)
+    Ok(offsets)
 }
 
 async fn finish(consumer: Consumer, args: &ConsumeArgs) -> tidemill_client::Result<()> {

@@ -6,12 +6,14 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::{Value, json};
-use tidemill_client::{Acks, Codec, Delivery, Producer, ProducerConfig, Record, RecordMetadata};
+use tidemill_client::{
+    Acks, Codec, Delivery, PartitionIndex, Producer, ProducerConfig, Record, RecordMetadata,
+};
 use tokio::sync::mpsc;
 
 use crate::cli::{self, ProduceArgs};
 use crate::commands::input::{Line, RecordShape, read_lines};
-use crate::commands::session::Session;
+use crate::commands::session::{Session, no_partition};
 use crate::failure::Failure;
 
 /// Records sent whose fate is not known yet.
@@ -27,20 +29,56 @@ struct Written {
 
 /// Does what the arguments say.
 pub(super) async fn carry_out(session: &mut Session, args: &ProduceArgs) -> Result<(), Failure> {
+    check_partition(session, args).await?;
     let producer = session.client.producer(producer_config(args, session));
     let producer = producer.map_err(|error| session.failure(&error))?;
     let shape = RecordShape::new(args);
-    let mut run = Run { session, producer, waiting: VecDeque::new(), written: BTreeMap::new() };
+    let mut run = Run {
+        session,
+        producer,
+        waiting: VecDeque::new(),
+        written: BTreeMap::new(),
+        lines_sent: 0,
+        is_input_bad: false,
+    };
     let done = if args.values.is_empty() {
         run.send_lines(&shape, read_lines(args.file.as_deref())?).await
     } else {
         run.send_values(&shape, &args.values).await
     };
-    let done = done.and(run.learn_all().await);
+    let learned = run.learn_all().await;
+    let done = match (done, run.is_input_bad && learned.is_ok()) {
+        (Err(failure), true) => Err(failure.hint(lines_written(run.lines_sent))),
+        (done, _) => done.and(learned),
+    };
     let written = run.written;
     let object = as_json(&args.topic, &written);
     let shown = session.console.result(object, || as_text(&args.topic, &written));
     done.and(shown)
+}
+
+/// Refuses a partition that the topic does not have. A topic that is not there yet may be created by the
+/// first record.
+async fn check_partition(session: &Session, args: &ProduceArgs) -> Result<(), Failure> {
+    let Some(partition) = args.partition else { return Ok(()) };
+    let admin = session.client.admin().map_err(|error| session.failure(&error))?;
+    let described = admin.describe_topics(&[args.topic.as_str()]).await;
+    for (topic, described) in described.map_err(|error| session.failure(&error))? {
+        let Ok(described) = described else { continue };
+        if !described.partitions.contains_key(&PartitionIndex(partition)) {
+            return Err(no_partition(&topic, partition, described.partitions.len()));
+        }
+    }
+    Ok(())
+}
+
+/// What is said when the input cannot be read on.
+fn lines_written(lines: u64) -> String {
+    match lines {
+        0 => "nothing was written".to_owned(),
+        1 => "line 1 was written, and no more".to_owned(),
+        _ => format!("lines 1 to {lines} were written, and no more"),
+    }
 }
 
 fn producer_config(args: &ProduceArgs, session: &Session) -> ProducerConfig {
@@ -75,6 +113,9 @@ struct Run<'a> {
     producer: Producer,
     waiting: VecDeque<Delivery>,
     written: BTreeMap<i32, Written>,
+    lines_sent: u64,
+    /// Whether a line could not be read, or was no record.
+    is_input_bad: bool,
 }
 
 impl Run<'_> {
@@ -102,7 +143,10 @@ impl Run<'_> {
                 }
                 line = lines.recv(), if self.waiting.len() < DELIVERIES_WAITING_MAX => {
                     let Some(line) = line else { return Ok(()) };
-                    self.send(shape.of_line(line?)?).await?;
+                    let record = line.and_then(|line| shape.of_line(line));
+                    self.is_input_bad = record.is_err();
+                    self.send(record?).await?;
+                    self.lines_sent += 1;
                 }
             }
         }

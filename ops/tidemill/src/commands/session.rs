@@ -101,3 +101,9 @@ impl Session {
         (values, first)
     }
 }
+
+/// A topic has no such partition.
+pub(crate) fn no_partition(topic: &str, missing: i32, count: usize) -> Failure {
+    let has = if count == 1 { "1 partition".to_owned() } else { format!("{count} partitions") };
+    Failure::not_found(format!("topic {topic} has no partition {missing}, it has {has}"))
+}

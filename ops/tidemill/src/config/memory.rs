@@ -1,5 +1,6 @@
 //! What all memory budgets add up to.
 
+use tidemill_broker_server::broker::BATCHES_UNDER_WAY_BYTES;
 use tidemill_metadata_raft::STATE_CACHE_BYTES;
 
 use crate::config::{Config, MemorySection};
@@ -35,6 +36,7 @@ pub(crate) fn memory_budgets_bytes(config: &Config) -> u64 {
         index_cache_bytes,
         metadata_proposal_bytes,
         config.metadata.state_save_bytes,
+        u64::from(BATCHES_UNDER_WAY_BYTES),
         STATE_CACHE_BYTES,
     ];
     budgets.into_iter().fold(0, u64::saturating_add)

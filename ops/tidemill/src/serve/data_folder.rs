@@ -43,7 +43,10 @@ impl DataFolder {
                 ))
             }
             Err(error) => {
-                Err(Failure::failed(format!("cannot use the data folder {path}: {error}"))
+                // An error about the folder itself names no file within it.
+                let what = format!("{} {}", error.operation, error.path);
+                let (what, reason) = (what.trim_end(), &error.reason);
+                Err(Failure::failed(format!("cannot use the data folder {path}: {what}: {reason}"))
                     .hint("choose another folder with --data or node.data_dir"))
             }
         }

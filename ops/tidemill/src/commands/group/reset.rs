@@ -178,7 +178,12 @@ fn as_text(args: &ResetOffsets, moves: &[Move]) -> String {
         ]);
     }
     let said = if args.dry_run { "nothing was changed" } else { "offsets were reset" };
-    format!("{}\n{said}", table.render())
+    let group = &args.name;
+    let note = match moves.iter().all(|one| one.from.is_none()) {
+        true => format!("; group {group} had committed none of them before: is its name right?"),
+        false => String::new(),
+    };
+    format!("{}\n{said}{note}", table.render())
 }
 
 #[cfg(test)]
