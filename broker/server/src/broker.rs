@@ -27,6 +27,8 @@ use crate::view::View;
 /// Decompressors kept for reuse; more in use at once are made and dropped.
 const DECOMPRESSORS_KEPT_MAX: usize = 8;
 
+pub use crate::handlers::produce::BATCHES_UNDER_WAY_BYTES;
+
 /// A broker: what the handlers share. Built by [`Node`](crate::node::Node).
 pub struct Broker {
     /// What it was configured with.

@@ -22,7 +22,8 @@ use tidemill_storage_store::{AdmittedBatch, Kept};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-pub(crate) use self::call::{BATCHES_UNDER_WAY_BYTES, Call};
+pub use self::call::BATCHES_UNDER_WAY_BYTES;
+pub(crate) use self::call::Call;
 use self::kept::Slices;
 use crate::authorization::{Operation, Resource};
 use crate::broker::Broker;

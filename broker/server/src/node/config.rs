@@ -30,7 +30,7 @@ pub struct NodeConfig {
     /// Broker configs given at the start, by Kafka's name: `auto.create.topics.enable`,
     /// `num.partitions` and the like. What is altered for the cluster goes before them.
     pub startup_configs: BTreeMap<String, String>,
-    /// Bytes of requests that may be in memory at once. Default 128 MiB.
+    /// Bytes of requests that may be in memory at once. Default 96 MiB.
     pub request_memory_bytes: u32,
     /// Bytes of recent records kept in memory. Default 96 MiB.
     pub hot_cache_bytes: u64,
@@ -87,7 +87,7 @@ impl Default for NodeConfig {
             zone: None,
             http_address: None,
             startup_configs: BTreeMap::new(),
-            request_memory_bytes: 128 << 20,
+            request_memory_bytes: 96 << 20,
             hot_cache_bytes: 96 << 20,
             catch_up_read_bytes: 48 << 20,
             group_memory_bytes: 32 << 20,

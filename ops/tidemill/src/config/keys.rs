@@ -157,7 +157,7 @@ pub(crate) const KEYS: &[Key] = &[
     key!(
         http.connections_max,
         Range::Count(1, 100_000),
-        "Connections open at once; further ones wait."
+        "Connections open at once; a further one takes the place of the one that is slowest with its request."
     ),
     key!(
         postgres.listen_address,

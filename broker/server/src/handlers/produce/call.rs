@@ -27,7 +27,7 @@ pub(super) const UNPACKED_HERE_BYTES_MAX: u64 = 512 << 10;
 const BATCH_BYTES: u32 = 512;
 
 /// What batches may take beside their bytes until they are decided: 65,536 of them, eight objects.
-pub(crate) const BATCHES_UNDER_WAY_BYTES: u32 = 65_536 * BATCH_BYTES;
+pub const BATCHES_UNDER_WAY_BYTES: u32 = 65_536 * BATCH_BYTES;
 
 /// What the batches of a request take beside their bytes, those included that will be refused.
 fn bytes_under_way(request: &ProduceRequest) -> u32 {
