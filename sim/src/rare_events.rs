@@ -12,6 +12,7 @@ pub const REQUIRED: &[&str] = &[
     "duplicate answered",
     "flush skipped",
     "lane gap",
+    "commit held back",
     "lost answer asked again",
     "put failed",
     "torn tail cut",
@@ -56,7 +57,7 @@ impl RareEvents {
         let writer = &node.counters().writer;
         let raft = node.broker().metadata.metrics();
         let reads = &node.counters().reads;
-        let counted: [(&'static str, &AtomicU64); 9] = [
+        let counted: [(&'static str, &AtomicU64); 10] = [
             ("flush skipped", &writer.skips),
             ("lane gap", &writer.gaps),
             ("lost answer asked again", &writer.ambiguous),
@@ -66,6 +67,7 @@ impl RareEvents {
             ("state saved", &raft.saves),
             ("log replayed", &raft.entries_replayed),
             ("sent from a file", &reads.lent_reads),
+            ("commit held back", node.broker().view.held_back()),
         ];
         for (name, counter) in counted {
             self.add(name, counter.load(Ordering::Relaxed));

@@ -75,6 +75,7 @@ impl MetadataCommits {
         let mut held_back = self.held_back.lock();
         if held_back.is_behind(lane, sequence, &commit.skips) || self.is_folding_overdue() {
             held_back.hold(lane, sequence);
+            self.view.held_back().fetch_add(1, Ordering::Relaxed);
             return None;
         }
         let under_way = UnderWay::new(&self.batches_under_way, commit.batches.len() as u64);

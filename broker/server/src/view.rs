@@ -34,6 +34,8 @@ pub struct View {
     fold_limits: FoldLimits,
     fold_need: watch::Sender<FoldNeed>,
     extents_waiting: AtomicU64,
+    /// Objects whose commit was held back.
+    held_back: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -65,6 +67,11 @@ impl View {
     /// How many extents wait to be folded.
     pub fn extents_waiting(&self) -> u64 {
         self.extents_waiting.load(Ordering::Relaxed)
+    }
+
+    /// How many times an object was held back, for extents that wait or one before it.
+    pub fn held_back(&self) -> &AtomicU64 {
+        &self.held_back
     }
 
     /// Returns when folding is needed before its round. Cancel-safe.

@@ -23,7 +23,8 @@ const LOW_AFTERWARDS: Duration = Duration::from_secs(2);
 /// Watches files come and go.
 #[derive(Debug, Default)]
 pub struct Garbage {
-    /// When each file that is known was freed, as last seen.
+    /// When each file that is known, and there, was freed, as last seen. One that went stays known for
+    /// as long as a full disk keeps its deletion from being recorded.
     known: BTreeMap<FileId, Option<TimestampMs>>,
     /// When it was last looked.
     looked: Option<Instant>,
@@ -44,8 +45,10 @@ impl Garbage {
         let metadata = &life.node.broker().metadata;
         let (now, known) = metadata.with_state(|state| {
             let files = state.files();
-            let known: BTreeMap<_, _> =
-                files.map(|file| (file.id, file.freed.map(|freed| freed.at))).collect();
+            let known: BTreeMap<_, _> = files
+                .filter(|file| there.contains(&file.id))
+                .map(|file| (file.id, file.freed.map(|freed| freed.at)))
+                .collect();
             (state.time(), known)
         });
         let mut violations = Vec::new();
@@ -53,7 +56,10 @@ impl Garbage {
             let age_ms = now.0 - freed.unwrap_or(self.time).0;
             let graced = i128::from(age_ms) >= grace.as_millis() as i128;
             if !there.contains(file) && !graced {
-                violations.push(format!("P8: file {file} went before its grace was over"));
+                violations.push(format!(
+                    "P8: file {file} went {age_ms} ms after it was freed ({freed:?}, now {now}), \
+                     before its grace of {grace:?} was over"
+                ));
             }
         }
         (self.known, self.time) = (known, now);

@@ -8,6 +8,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tidemill_base::ports::{SharedClock, SharedSpawn};
 use tidemill_broker_server::node::{Node, NodeConfig, NodePorts};
+use tidemill_broker_server::view::FoldLimits;
 use tidemill_storage_store::{
     Commits, DiskObjects, FileLogConfig, FileLogStore, Objects, SpaceGuard, SpaceLimits,
 };
@@ -212,6 +213,8 @@ fn config() -> NodeConfig {
         hot_cache_bytes: 256 << 10,
         // Batches are small here; all of them may be sent from their files.
         lent_bytes_min: 1,
+        // Few enough that commits are held back.
+        fold_limits: FoldLimits { fold_above: 16, hold_above: 24 },
         catch_up_read_bytes: 256 << 10,
         gc_grace: GC_GRACE,
         housekeeping_interval: Duration::from_secs(1),

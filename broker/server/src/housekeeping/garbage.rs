@@ -26,8 +26,9 @@ pub(super) fn grace(broker: &Broker) -> Duration {
 /// Deletes what has been unreachable for its grace and whose freeing is saved.
 pub(super) async fn collect(broker: &Broker, collector: &GarbageCollector) {
     let saved = broker.metadata.metrics().saved_index.load(std::sync::atomic::Ordering::Acquire);
-    let grace_ms = i64::try_from(grace(broker).as_millis()).unwrap_or(i64::MAX);
     loop {
+        // Asked each time: room may have come back since the files before were deleted.
+        let grace_ms = i64::try_from(grace(broker).as_millis()).unwrap_or(i64::MAX);
         let files = broker.metadata.with_state(|state| {
             garbage::plan(state, state.time(), grace_ms, AppliedIndex(saved), FILES_MAX)
         });
