@@ -11,6 +11,7 @@
 pub mod case;
 pub mod load_cases;
 pub mod options;
+pub mod page_cache;
 pub mod session;
 pub mod stage;
 pub mod start_up;

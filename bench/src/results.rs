@@ -52,6 +52,9 @@ pub struct RunResult {
     pub load: Option<LoadReport>,
     /// Other figures, by name with the unit last.
     pub figures: BTreeMap<String, f64>,
+    /// Memory that was free when the broker was started, in bytes; little, if the page cache was filled.
+    #[serde(default)]
+    pub memory_free_bytes: Option<u64>,
     /// Why there is nothing, if the run could not be brought to its end.
     #[serde(default)]
     pub failure: Option<String>,

@@ -53,6 +53,9 @@ pub struct Options {
     /// Where brokers keep their data; emptied of what was put there.
     #[arg(long, default_value = "/tmp/tidemill-bench", value_name = "DIR")]
     pub work: PathBuf,
+    /// Where a file without blocks is read before each run to fill the page cache; not in memory.
+    #[arg(long, default_value = "/var/tmp", value_name = "DIR")]
+    pub ballast: PathBuf,
     /// Where results go; by default bench/results/TIME.json.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,

@@ -51,8 +51,15 @@ fn run_case(
 ) -> anyhow::Result<RunResult> {
     let measured = measure(stage, case, broker);
     stage.clear()?;
-    let mut run =
-        RunResult { case, broker, repeat, load: None, figures: BTreeMap::new(), failure: None };
+    let mut run = RunResult {
+        case,
+        broker,
+        repeat,
+        load: None,
+        figures: BTreeMap::new(),
+        memory_free_bytes: Some(stage.free_bytes),
+        failure: None,
+    };
     match measured {
         Ok((load, figures)) => (run.load, run.figures) = (load, figures),
         Err(error) => run.failure = Some(format!("{error:#}")),

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, ensure};
 
 use crate::compare::options::Options;
+use crate::compare::page_cache::PageCache;
 use crate::peers::broker::Launch;
 use crate::peers::kafka::Kafka;
 use crate::peers::{Broker, BrokerKind};
@@ -32,6 +33,9 @@ pub struct Stage {
     /// Folders that were made and may still be there.
     folders: Vec<PathBuf>,
     started: u32,
+    page_cache: PageCache,
+    /// Memory that was free when the latest broker over an empty folder was started, in bytes.
+    pub free_bytes: u64,
 }
 
 impl Stage {
@@ -40,7 +44,9 @@ impl Stage {
         let kafka = if options.no_kafka { None } else { Some(Kafka::prepare(repository)?) };
         fs::create_dir_all(&options.work)?;
         remove_orphans(&options.work)?;
-        Ok(Self { options, kafka, folders: Vec::new(), started: 0 })
+        let page_cache = PageCache::create(&options.ballast).context("--ballast")?;
+        let (folders, started, free_bytes) = (Vec::new(), 0, 0);
+        Ok(Self { options, kafka, folders, started, page_cache, free_bytes })
     }
 
     /// Starts a broker over an empty folder.
@@ -55,6 +61,7 @@ impl Stage {
         let free = rustix::fs::statvfs(&folder)?;
         let free_bytes = free.f_bavail * free.f_frsize;
         ensure!(free_bytes >= FREE_BYTES_MIN, "{free_bytes} bytes of disk are free");
+        self.free_bytes = self.page_cache.fill().context("fill the page cache")?;
         self.over(kind, &folder, &[])
     }
 

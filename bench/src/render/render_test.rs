@@ -55,6 +55,7 @@ fn produce(broker: BrokerKind, cpu_seconds: f64, invalid: &[&str]) -> RunResult 
         repeat: 0,
         load: Some(load),
         figures: BTreeMap::new(),
+        memory_free_bytes: None,
         failure: None,
     }
 }
