@@ -7,7 +7,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Free memory that is left over; the kernel keeps some for itself anyhow.
 const FREE_BYTES_LEFT: u64 = 512 << 20;
@@ -22,19 +22,19 @@ const LOOK_EVERY_BYTES: u64 = 64 << 20;
 /// read twice would count as wanted, and brokers' pages would be given up before them.
 #[derive(Debug)]
 pub struct PageCache {
-    path: PathBuf,
     ballast: File,
     read_bytes: u64,
 }
 
 impl PageCache {
     /// Makes the file in `folder`, which is to be on a disk: file systems in memory keep no pages of
-    /// holes.
+    /// holes. It has no name any more afterwards, so that nothing stays whatever ends this process.
     pub fn create(folder: &Path) -> io::Result<Self> {
         let path = folder.join(format!("ballast-{}", std::process::id()));
         let ballast =
             File::options().create(true).truncate(true).read(true).write(true).open(&path)?;
-        Ok(Self { path, ballast, read_bytes: 0 })
+        fs::remove_file(&path)?;
+        Ok(Self { ballast, read_bytes: 0 })
     }
 
     /// Reads on until little memory is free, but no more than there is of it. Answers how many bytes
@@ -53,13 +53,6 @@ impl PageCache {
             free_bytes = memory_bytes("MemFree")?;
         }
         Ok(free_bytes)
-    }
-}
-
-impl Drop for PageCache {
-    fn drop(&mut self) {
-        // It holds no blocks; one that stays costs a name.
-        let _ = fs::remove_file(&self.path);
     }
 }
 

@@ -25,6 +25,7 @@ pub fn compare(options: Options, repository: &Path) -> anyhow::Result<PathBuf> {
     let mut stage = Stage::prepare(options, repository)?;
     let mut results = empty_results(&stage, repository);
     if !stage.options.no_floor {
+        stage.fill_page_cache()?;
         measure_floors(&stage.options, &mut results)?;
         results.write(&out)?;
     }

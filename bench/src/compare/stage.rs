@@ -17,6 +17,9 @@ use crate::wire::admin::Admin;
 /// whatever else lives there.
 const FREE_BYTES_MIN: u64 = 20 << 30;
 
+/// More free memory than this, once the page cache was filled, is told.
+const UNTOUCHED_BYTES_MAX: u64 = 2 << 30;
+
 /// Lines told of the log of a broker whose run failed.
 const LOG_LINES_TOLD: usize = 15;
 
@@ -61,8 +64,18 @@ impl Stage {
         let free = rustix::fs::statvfs(&folder)?;
         let free_bytes = free.f_bavail * free.f_frsize;
         ensure!(free_bytes >= FREE_BYTES_MIN, "{free_bytes} bytes of disk are free");
-        self.free_bytes = self.page_cache.fill().context("fill the page cache")?;
+        self.fill_page_cache()?;
         self.over(kind, &folder, &[])
+    }
+
+    /// Fills the page cache, so that nobody is charged for memory that was never touched.
+    pub fn fill_page_cache(&mut self) -> anyhow::Result<()> {
+        self.free_bytes = self.page_cache.fill().context("fill the page cache")?;
+        if self.free_bytes > UNTOUCHED_BYTES_MAX {
+            let free_mib = self.free_bytes >> 20;
+            tell(&format!("  {free_mib} MiB of memory are free still: is --ballast on a disk?"));
+        }
+        Ok(())
     }
 
     /// Removes what failed runs left; of their logs the last lines are told.
