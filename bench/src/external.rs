@@ -55,7 +55,7 @@ pub fn load(options: &LoadOptions) -> anyhow::Result<String> {
     raise_open_files()?;
     pin_to(options.driver_core)?;
     let topic = format!("bench-{}", wall_ms());
-    Admin::connect(options.broker)?.create_topic(&topic, options.partitions)?;
+    Admin::connect(options.broker)?.create_topic(&topic, options.partitions, None)?;
     let load = Load {
         broker: options.broker,
         broker_pid: options.pid,

@@ -2,6 +2,8 @@
 //!
 //! - [`disk`]: append and sync, the rate B and the sync time S of the disk.
 //! - [`loopback`]: receive, sum, append and sync; and send from memory: CPU seconds per GiB.
+//! - [`send_file`]: send from a file's pages.
 
 pub mod disk;
 pub mod loopback;
+pub mod send_file;

@@ -5,6 +5,7 @@
 //! for everything that happens once. Only the shapes that the driver itself asks for are understood.
 
 pub mod admin;
+pub mod answer;
 pub mod cursor;
 pub mod fetch;
 pub mod produce;

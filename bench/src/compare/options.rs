@@ -9,7 +9,7 @@ use crate::compare::case::{Case, Scenario};
 use crate::compare::load_cases::Volumes;
 use crate::driver::load::Timing;
 use crate::peers::BrokerKind;
-use crate::peers::tidemill::Tidemill;
+use crate::peers::tidemill::{self, Tidemill};
 
 /// The options of `compare`.
 #[derive(Clone, Debug, Args)]
@@ -59,6 +59,10 @@ pub struct Options {
     /// Where results go; by default bench/results/TIME.json.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+    /// Let both brokers delete what is older than the newest GIB of the topic, looking every few
+    /// seconds, so that a long closed loop fits on the disk. Shipped settings look every five minutes.
+    #[arg(long, value_name = "GIB")]
+    pub keep_gib: Option<u64>,
     /// Arguments for tidemill, after the usual ones.
     #[arg(long, value_name = "ARG", allow_hyphen_values = true)]
     pub tidemill_arg: Vec<String>,
@@ -123,12 +127,20 @@ impl Options {
         kafka.into_iter().chain(tidemill).collect()
     }
 
+    /// What a partition of `partitions` keeps, in bytes, if not all.
+    #[must_use]
+    pub fn retention_bytes(&self, partitions: u32) -> Option<u64> {
+        self.keep_gib.map(|gib| (gib << 30) / u64::from(partitions.max(1)))
+    }
+
     /// How to start Tidemill, if it is asked for.
     #[must_use]
     pub fn tidemill(&self) -> Option<Tidemill> {
+        let deleting = self.keep_gib.map(|_| tidemill::DELETING_SOON).unwrap_or_default();
+        let sets = deleting.iter().flat_map(|setting| ["--set", setting]).map(str::to_owned);
         self.tidemill.as_ref().map(|program| Tidemill {
             program: program.clone(),
-            arguments: self.tidemill_arg.clone(),
+            arguments: sets.chain(self.tidemill_arg.iter().cloned()).collect(),
             environment: self.tidemill_env.clone(),
         })
     }

@@ -15,9 +15,6 @@ use crate::machine::Machine;
 use crate::peers::BrokerKind;
 use crate::results::{Results, RunResult, SCHEMA_VERSION};
 
-/// Chunks of the CPU floor, in bytes.
-const CPU_FLOOR_CHUNKS_BYTES: [u64; 2] = [16 << 10, 256 << 10];
-
 /// Runs a comparison; answers where its results are.
 pub fn compare(options: Options, repository: &Path) -> anyhow::Result<PathBuf> {
     let default_out = repository.join(format!("bench/results/{}.json", wall_ms() / 1000));
@@ -122,7 +119,7 @@ fn measure_floors(options: &Options, results: &mut Results) -> anyhow::Result<()
         }
     }
     for task in Task::ALL {
-        for chunk_bytes in CPU_FLOOR_CHUNKS_BYTES {
+        for chunk_bytes in task.chunks_bytes() {
             tell(&format!("floor: CPU, chunks of {chunk_bytes}, {task:?}"));
             let (core, work) = (options.broker_core, &options.work);
             results.cpu_floors.push(loopback::measure(task, chunk_bytes, core, work, measure_ns)?);

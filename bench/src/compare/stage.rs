@@ -44,7 +44,11 @@ pub struct Stage {
 impl Stage {
     /// Finds or fetches what the asked brokers need.
     pub fn prepare(options: Options, repository: &Path) -> anyhow::Result<Self> {
-        let kafka = if options.no_kafka { None } else { Some(Kafka::prepare(repository)?) };
+        let deletes_soon = options.keep_gib.is_some();
+        let kafka = match options.no_kafka {
+            true => None,
+            false => Some(Kafka::prepare(repository, deletes_soon)?),
+        };
         fs::create_dir_all(&options.work)?;
         remove_orphans(&options.work)?;
         let page_cache = PageCache::create(&options.ballast).context("--ballast")?;
@@ -98,7 +102,8 @@ impl Stage {
         partitions: u32,
     ) -> anyhow::Result<Broker> {
         let broker = self.fresh(kind)?;
-        Admin::connect(broker.address())?.create_topic(TOPIC, partitions)?;
+        let retention_bytes = self.options.retention_bytes(partitions);
+        Admin::connect(broker.address())?.create_topic(TOPIC, partitions, retention_bytes)?;
         Ok(broker)
     }
 

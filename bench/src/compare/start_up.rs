@@ -61,7 +61,7 @@ fn after_kill(
     let folder = first.folder().to_owned();
     first.stop()?;
     let killed = stage.over(kind, &folder, &stage.options.killed_env)?;
-    Admin::connect(killed.address())?.create_topic(TOPIC, case.partitions)?;
+    Admin::connect(killed.address())?.create_topic(TOPIC, case.partitions, None)?;
     let load = load_of(&killed, case, Timing { warm_up_ns: 0, measure_ns: 0 })?;
     let acknowledged = produce_bytes(&load, bytes, produce)?.end_offsets;
     killed.kill()?;

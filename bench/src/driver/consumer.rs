@@ -8,16 +8,14 @@ use std::os::fd::BorrowedFd;
 use anyhow::{Context, bail};
 
 use crate::driver::socket::FramedSocket;
-use crate::wire::fetch::{
-    FetchFrom, FetchSettings, FetchedBatch, FetchedPartition, Session, batches, put_request,
-    walk_answer,
-};
+use crate::wire::answer::{AnswerReader, FetchAnswer, FetchedPartition, Next};
+use crate::wire::fetch::{FetchFrom, FetchSettings, Session, put_request};
 
 /// FETCH_SESSION_ID_NOT_FOUND and INVALID_FETCH_SESSION_EPOCH: begin a new session.
 const SESSION_LOST: [i16; 2] = [70, 71];
 
-/// Room in the buffer for the fields around an answer's records.
-const ANSWER_OVERHEAD_BYTES: usize = 64 * 1024;
+/// The most bytes of an answer's fields read at once.
+const TAKE_BYTES_MAX: usize = 4096;
 
 /// A consumer connection.
 #[derive(Debug)]
@@ -30,6 +28,7 @@ pub struct Consumer {
     stride: i32,
     session: Session,
     correlation_id: i32,
+    reader: AnswerReader,
     request: Vec<u8>,
     /// How much of the request is written, if not all.
     written: Option<usize>,
@@ -60,8 +59,8 @@ pub enum Fetched {
     Batch {
         /// Its partition.
         partition: i32,
-        /// The batch.
-        batch: FetchedBatch,
+        /// Its bytes.
+        bytes: u64,
     },
     /// The broker refused the partition.
     Error {
@@ -79,19 +78,19 @@ impl Consumer {
         stride: i32,
         courses: &[Course],
     ) -> anyhow::Result<Self> {
-        let inbound_bytes = usize::try_from(settings.bytes_max)? + ANSWER_OVERHEAD_BYTES;
         let positions = courses
             .iter()
             .map(|course| Position { next_offset: course.from, wraps_at: course.wraps_at })
             .collect();
         Ok(Self {
-            socket: FramedSocket::connect(broker, inbound_bytes)?,
+            socket: FramedSocket::connect(broker, 0)?,
             settings,
             positions,
             first,
             stride,
             session: Session::default(),
             correlation_id: 0,
+            reader: AnswerReader::default(),
             request: Vec::new(),
             written: None,
             moved: Vec::new(),
@@ -138,69 +137,91 @@ impl Consumer {
         Ok(())
     }
 
-    /// Reads, tells `on_fetched` all that an answer holds, and fetches on once it is whole.
+    /// Reads what has arrived; once an answer is whole, tells `on_fetched` all that it holds and
+    /// fetches on.
     pub fn read(
         &mut self,
+        on_fetched: impl FnMut(Fetched) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let mut buffer = [0; TAKE_BYTES_MAX];
+        loop {
+            match self.reader.wanted()? {
+                Next::Read(count) => {
+                    let count = count.min(TAKE_BYTES_MAX);
+                    let Some(bytes) = self.socket.take(&mut buffer[..count])? else {
+                        return Ok(());
+                    };
+                    self.reader.take(&buffer[..bytes]);
+                }
+                Next::Skip(count) => {
+                    let Some(bytes) = self.socket.discard(count)? else { return Ok(()) };
+                    self.reader.skipped(bytes);
+                }
+                Next::Whole(answer) => {
+                    self.on_answer(answer, on_fetched)?;
+                    return self.fetch().context("fetch on");
+                }
+            }
+        }
+    }
+
+    fn on_answer(
+        &mut self,
+        answer: FetchAnswer,
         mut on_fetched: impl FnMut(Fetched) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
-        let (first, stride) = (self.first, self.stride);
-        let Self { socket, positions, moved, session, correlation_id, .. } = self;
-        let mut is_whole = false;
-        socket.read(|frame| {
-            is_whole = true;
-            let mut outcome = Ok(());
-            let answer = walk_answer(frame, |fetched| {
-                let Ok(place) = usize::try_from((fetched.partition - first) / stride) else {
-                    return;
-                };
-                if let (Some(position), true) = (positions.get_mut(place), outcome.is_ok()) {
-                    outcome = advance(position, fetched, moved, &mut on_fetched);
-                }
-            })?;
-            outcome?;
-            anyhow::ensure!(answer.correlation_id == *correlation_id, "a fetch answered twice");
-            if SESSION_LOST.contains(&answer.error_code) {
-                *session = Session::default();
-            } else if answer.error_code != 0 {
-                bail!("fetch is refused with code {}", answer.error_code);
-            } else {
-                *session = Session { id: answer.session_id, epoch: session.epoch % i32::MAX + 1 };
+        let parts = self.reader.finish();
+        anyhow::ensure!(answer.correlation_id == self.correlation_id, "a fetch answered twice");
+        for part in &parts {
+            let Ok(place) = usize::try_from((part.partition - self.first) / self.stride) else {
+                continue;
+            };
+            if let Some(position) = self.positions.get_mut(place) {
+                advance(position, part, &mut self.moved, &mut on_fetched)?;
             }
-            Ok(())
-        })?;
-        if is_whole { self.fetch().context("fetch on") } else { Ok(()) }
+        }
+        self.reader.recycle(parts);
+        if SESSION_LOST.contains(&answer.error_code) {
+            self.session = Session::default();
+        } else if answer.error_code != 0 {
+            bail!("fetch is refused with code {}", answer.error_code);
+        } else {
+            let epoch = self.session.epoch % i32::MAX + 1;
+            self.session = Session { id: answer.session_id, epoch };
+        }
+        Ok(())
     }
 }
 
 /// Moves a position over a partition's batches, and names it for the next request.
 fn advance(
     position: &mut Position,
-    fetched: FetchedPartition<'_>,
+    part: &FetchedPartition,
     moved: &mut Vec<FetchFrom>,
     on_fetched: &mut impl FnMut(Fetched) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    let partition = fetched.partition;
-    if fetched.error_code != 0 {
+    let FetchedPartition { partition, error_code, batches } = *part;
+    if error_code != 0 {
         moved.push(FetchFrom { partition, offset: position.next_offset });
-        return on_fetched(Fetched::Error { code: fetched.error_code });
+        return on_fetched(Fetched::Error { code: error_code });
     }
-    let before = position.next_offset;
-    for batch in batches(fetched.records) {
-        anyhow::ensure!(
-            batch.base_offset == position.next_offset,
-            "partition {partition}: asked for offset {}, got {}",
-            position.next_offset,
-            batch.base_offset
-        );
-        position.next_offset = batch.end_offset;
-        on_fetched(Fetched::Batch { partition, batch })?;
+    if batches.count == 0 {
+        return Ok(());
+    }
+    anyhow::ensure!(
+        batches.base_offset == position.next_offset,
+        "partition {partition}: asked for offset {}, got {}",
+        position.next_offset,
+        batches.base_offset
+    );
+    for _ in 0..batches.count {
+        position.next_offset += batches.records;
+        on_fetched(Fetched::Batch { partition, bytes: batches.bytes as u64 })?;
         if position.wraps_at.is_some_and(|end| position.next_offset >= end) {
             position.next_offset = 0;
             break;
         }
     }
-    if position.next_offset != before {
-        moved.push(FetchFrom { partition, offset: position.next_offset });
-    }
+    moved.push(FetchFrom { partition, offset: position.next_offset });
     Ok(())
 }

@@ -61,10 +61,10 @@ impl Meters {
     pub fn tail_fetched(&mut self, now_ns: u64, fetched: Fetched) -> anyhow::Result<()> {
         match fetched {
             Fetched::Error { code } => self.failed("tail fetch", code),
-            Fetched::Batch { partition, batch } => {
+            Fetched::Batch { partition, bytes } => {
                 let intended_ns =
                     self.transit.arrive(partition).context("consumed a batch that was not sent")?;
-                self.tail.count(now_ns, batch.bytes as u64);
+                self.tail.count(now_ns, bytes);
                 self.tail.record(intended_ns, now_ns);
             }
         }
@@ -75,7 +75,7 @@ impl Meters {
     pub fn backlog_fetched(&mut self, now_ns: u64, fetched: Fetched) -> anyhow::Result<()> {
         match fetched {
             Fetched::Error { code } => self.failed("backlog fetch", code),
-            Fetched::Batch { batch, .. } => self.backlog.count(now_ns, batch.bytes as u64),
+            Fetched::Batch { bytes, .. } => self.backlog.count(now_ns, bytes),
         }
         Ok(())
     }

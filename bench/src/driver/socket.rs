@@ -6,11 +6,16 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use rustix::io::Errno;
+use rustix::net::RecvFlags;
 
 use crate::wire::FRAME_LENGTH_BYTES;
 
 /// The largest answer that is taken; a larger one ends the run.
 const FRAME_BYTES_MAX: usize = 64 << 20;
+
+/// The most bytes thrown away at once.
+const DISCARD_BYTES_MAX: usize = 1 << 20;
 
 /// How long a broker may take to accept a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -87,6 +92,24 @@ impl FramedSocket {
         Ok(())
     }
 
+    /// Reads at most `buffer`, once; none if nothing is there.
+    pub fn take(&mut self, buffer: &mut [u8]) -> anyhow::Result<Option<usize>> {
+        arrived(rustix::net::recv(&self.stream, buffer, RecvFlags::empty()).map(|(_, bytes)| bytes))
+    }
+
+    /// Throws at most `count` bytes away that have arrived, without copying them (`MSG_TRUNC`, see
+    /// tcp(7)); none if nothing is there.
+    pub fn discard(&mut self, count: usize) -> anyhow::Result<Option<usize>> {
+        if self.inbound.len() < count.min(DISCARD_BYTES_MAX) {
+            self.inbound = vec![0; DISCARD_BYTES_MAX];
+        }
+        let count = count.min(self.inbound.len());
+        // TCP leaves the buffer as it is, so its pages are never touched.
+        let received =
+            rustix::net::recv(&self.stream, &mut self.inbound[..count], RecvFlags::TRUNC);
+        arrived(received.map(|(_, bytes)| bytes))
+    }
+
     /// The size of the frame at `at` if all of it is here; makes room for it if it never would be.
     fn whole_frame_at(&mut self, at: usize) -> anyhow::Result<Option<usize>> {
         let Some(length) = self.inbound[at..self.filled].first_chunk::<FRAME_LENGTH_BYTES>() else {
@@ -98,5 +121,14 @@ impl FramedSocket {
             self.inbound.resize(frame_bytes, 0);
         }
         Ok((self.filled - at >= frame_bytes).then_some(frame_bytes))
+    }
+}
+
+fn arrived(received: Result<usize, Errno>) -> anyhow::Result<Option<usize>> {
+    match received {
+        Ok(0) => bail!("the broker closed the connection"),
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(Errno::AGAIN | Errno::INTR) => Ok(None),
+        Err(error) => Err(error).context("read an answer"),
     }
 }

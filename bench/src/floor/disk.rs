@@ -79,7 +79,7 @@ pub fn measure(
 
 /// A file for appends that overwrite nothing but zeros, as [`Preparation`] says.
 pub fn prepared_file(path: &Path, preparation: Preparation) -> anyhow::Result<File> {
-    let file = File::create(path)?;
+    let file = File::options().read(true).write(true).create(true).truncate(true).open(path)?;
     match preparation {
         Preparation::Grown => {}
         Preparation::Allocated => fallocate(&file, FallocateFlags::empty(), 0, FILE_BYTES)?,

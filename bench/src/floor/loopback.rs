@@ -2,7 +2,7 @@
 //!
 //! The program is this binary again, started as `floor-serve`, so that its CPU time is read exactly
 //! as a broker's is. Receiving: a chunk is read, summed with CRC-32C, appended to a zeroed file and
-//! synced. Sending: a chunk goes out of memory, over and over.
+//! synced. Sending: a chunk goes out of memory, or ranges of a file out of its pages.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::clock::{Clock, SECOND_NS, own_cpu_ns};
 use crate::driver::flow::GIB;
 use crate::floor::disk::{Preparation, prepared_file};
+use crate::floor::send_file;
 use crate::pin::pinned_command;
 use crate::proc_stat::{cpu_ticks, ticks_per_second};
 
@@ -34,11 +35,24 @@ pub enum Task {
     ReceiveUnsynced,
     /// Send from memory.
     Send,
+    /// Send answers of 1 MiB from a file's pages, made of ranges of a chunk (`send_file.rs`).
+    SendFile,
 }
 
 impl Task {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::ReceiveAndSync, Self::ReceiveUnsynced, Self::Send];
+    pub const ALL: [Self; 4] =
+        [Self::ReceiveAndSync, Self::ReceiveUnsynced, Self::Send, Self::SendFile];
+
+    /// The chunks it is measured with, in bytes.
+    #[must_use]
+    pub fn chunks_bytes(self) -> [u64; 2] {
+        match self {
+            // The range of a partition in an object of sixteen, and a whole answer.
+            Self::SendFile => [80 << 10, 1 << 20],
+            _ => [16 << 10, 256 << 10],
+        }
+    }
 }
 
 /// What the bare program used.
@@ -101,19 +115,13 @@ fn drive(
     address: SocketAddr,
     measure_ns: u64,
 ) -> anyhow::Result<CpuFloor> {
-    let mut stream = TcpStream::connect(address)?;
-    let mut chunk = vec![0x5A; usize::try_from(chunk_bytes)?];
-    let mut bytes = 0u64;
+    let stream = TcpStream::connect(address)?;
     let before = cpu_ticks(pid)?;
     let (clock, own_before_ns) = (Clock::start(), own_cpu_ns());
-    while clock.now_ns() < measure_ns {
-        if task == Task::Send {
-            bytes += stream.read(&mut chunk)? as u64;
-        } else {
-            stream.write_all(&chunk)?;
-            bytes += chunk_bytes;
-        }
-    }
+    let bytes = match task {
+        Task::SendFile => send_file::drive(stream, address, measure_ns)?,
+        _ => exchange(task, chunk_bytes, stream, measure_ns)?,
+    };
     let (elapsed_ns, own_ns) = (clock.now_ns(), own_cpu_ns() - own_before_ns);
     let after = cpu_ticks(pid)?;
     let gib = bytes as f64 / GIB;
@@ -128,7 +136,27 @@ fn drive(
     })
 }
 
-/// The bare program itself: serves one connection and ends with it.
+/// Sends, or receives, for `measure_ns`; answers how many bytes went through.
+fn exchange(
+    task: Task,
+    chunk_bytes: u64,
+    mut stream: TcpStream,
+    measure_ns: u64,
+) -> anyhow::Result<u64> {
+    let mut chunk = vec![0x5A; usize::try_from(chunk_bytes)?];
+    let (clock, mut bytes) = (Clock::start(), 0);
+    while clock.now_ns() < measure_ns {
+        if task == Task::Send {
+            bytes += stream.read(&mut chunk)? as u64;
+        } else {
+            stream.write_all(&chunk)?;
+            bytes += chunk_bytes;
+        }
+    }
+    Ok(bytes)
+}
+
+/// The bare program itself: serves its connections and ends with them.
 pub fn serve(task: Task, chunk_bytes: u64, folder: &Path) -> anyhow::Result<()> {
     let path = folder.join("floor-serve");
     let file = prepared_file(&path, Preparation::Zeroed)?;
@@ -141,6 +169,7 @@ pub fn serve(task: Task, chunk_bytes: u64, folder: &Path) -> anyhow::Result<()> 
     let chunk = vec![0x5A; usize::try_from(chunk_bytes)?];
     match task {
         Task::Send => send(stream, &chunk),
+        Task::SendFile => send_file::serve(&listener, stream, &file, chunk.len()),
         Task::ReceiveAndSync => receive(stream, chunk, &file, true),
         Task::ReceiveUnsynced => receive(stream, chunk, &file, false),
     }

@@ -27,19 +27,24 @@ const JVM_FLAGS: [&str; 8] = [
     "-Djava.awt.headless=true",
 ];
 
+/// Settings with which records past their retention leave the disk within half a minute.
+const DELETING_SOON: &str =
+    "\nlog.retention.check.interval.ms=5000\nlog.segment.delete.delay.ms=1000\n";
+
 /// Kafka's jars.
 #[derive(Clone, Debug)]
 pub struct Kafka {
     /// The pinned version.
     pub version: String,
+    deletes_soon: bool,
     jars: PathBuf,
     settings: PathBuf,
 }
 
 impl Kafka {
     /// Finds the pinned version's jars in `repository/.cache`; has Maven fetch them if they are not
-    /// there.
-    pub fn prepare(repository: &Path) -> anyhow::Result<Self> {
+    /// there. `deletes_soon`: what is past its retention is deleted within seconds, not minutes.
+    pub fn prepare(repository: &Path, deletes_soon: bool) -> anyhow::Result<Self> {
         let settings = repository.join("bench/peers/kafka");
         let pom = settings.join("pom.xml");
         let version = pinned_version(&fs::read_to_string(&pom)?)
@@ -58,7 +63,7 @@ impl Kafka {
             ensure!(status.success(), "mvn could not fetch Apache Kafka {version}");
             fs::write(&complete, "")?;
         }
-        Ok(Self { version, jars, settings })
+        Ok(Self { version, deletes_soon, jars, settings })
     }
 
     /// A process over the files in `folder`, which is formatted first if it is empty.
@@ -66,10 +71,13 @@ impl Kafka {
         let [kafka, controller] = free_addresses()?;
         let properties = folder.join("server.properties");
         let data = folder.join("data");
-        let text = fs::read_to_string(self.settings.join("server.properties"))?
+        let mut text = fs::read_to_string(self.settings.join("server.properties"))?
             .replace("@KAFKA_PORT@", &kafka.port().to_string())
             .replace("@CONTROLLER_PORT@", &controller.port().to_string())
             .replace("@LOG_DIRS@", &data.display().to_string());
+        if self.deletes_soon {
+            text.push_str(DELETING_SOON);
+        }
         fs::write(&properties, text)?;
         if !data.exists() {
             let formatted = self

@@ -9,6 +9,14 @@ use std::time::Duration;
 use crate::peers::broker::Launch;
 use crate::peers::ports::free_addresses;
 
+/// Settings with which records past their retention leave the disk within half a minute.
+pub const DELETING_SOON: &[&str] = &[
+    "log.retention_interval_ms=5000",
+    "log.housekeeping_interval_ms=5000",
+    "log.flush_timeout_ms=5000",
+    "log.gc_grace_ms=20000",
+];
+
 /// How to start Tidemill.
 #[derive(Clone, Debug)]
 pub struct Tidemill {

@@ -9,7 +9,9 @@ use anyhow::{Context, bail, ensure};
 use bytes::Bytes;
 use tidemill_kafka::messages::api_versions::ApiVersionsRequest;
 use tidemill_kafka::messages::create_partitions::{CreatePartitionsRequest, CreatePartitionsTopic};
-use tidemill_kafka::messages::create_topics::{CreatableTopic, CreateTopicsRequest};
+use tidemill_kafka::messages::create_topics::{
+    CreatableTopic, CreatableTopicConfig, CreateTopicsRequest,
+};
 use tidemill_kafka::messages::list_offsets::{
     ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic, TIMESTAMP_LATEST,
 };
@@ -68,12 +70,22 @@ impl Admin {
     }
 
     /// Creates a topic, in steps that Kafka takes, and waits until each of its partitions has a
-    /// leader.
-    pub fn create_topic(&mut self, name: &str, partitions: u32) -> anyhow::Result<()> {
+    /// leader. Each keeps its newest `retention_bytes`, if that is said.
+    pub fn create_topic(
+        &mut self,
+        name: &str,
+        partitions: u32,
+        retention_bytes: Option<u64>,
+    ) -> anyhow::Result<()> {
+        let config = |bytes: u64| CreatableTopicConfig {
+            name: KString::from("retention.bytes"),
+            value: Some(KString::from(bytes.to_string().as_str())),
+        };
         let topic = CreatableTopic {
             name: KString::from(name),
             num_partitions: i32::try_from(partitions.min(NEW_PARTITIONS_MAX))?,
             replication_factor: 1,
+            configs: retention_bytes.map(config).into_iter().collect(),
             ..CreatableTopic::default()
         };
         let request = CreateTopicsRequest {

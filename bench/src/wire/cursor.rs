@@ -17,8 +17,14 @@ impl<'a> Cursor<'a> {
 
     /// Whether nothing is left.
     #[must_use]
-    pub fn is_at_end(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.rest.is_empty()
+    }
+
+    /// How many bytes are left.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rest.len()
     }
 
     /// The next `count` bytes.
