@@ -90,6 +90,8 @@ pub struct ListenerCounters {
 pub struct ListenerMemory {
     /// For requests, until their answers are sent.
     pub requests: Budget,
+    /// For what has come of frames that are not large, until they are whole.
+    pub partial: Budget,
     /// For answers, until they are sent. The service takes it; who holds it too long while others
     /// wait is told here.
     pub answers: Budget,
@@ -124,8 +126,7 @@ pub async fn serve(
     spawn: SharedSpawn,
     closing: watch::Receiver<bool>,
 ) {
-    let partial = Budget::new(limits.partial_bytes_max);
-    let ListenerMemory { requests: memory, answers, answer_frames } = memory;
+    let ListenerMemory { requests: memory, partial, answers, answer_frames } = memory;
     let complaints = Complaints::default();
     let shared = Shared {
         service,

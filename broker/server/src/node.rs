@@ -124,6 +124,7 @@ pub struct Node {
     closing: watch::Sender<bool>,
     counters: Counters,
     memory: Budget,
+    partial_memory: Budget,
 }
 
 /// What the node's parts count.
@@ -225,6 +226,7 @@ impl Node {
         let service = Arc::new(KafkaService::new(Arc::clone(&broker)));
         let (closing, closing_watch) = watch::channel(false);
         let memory = Budget::new(broker.config.request_memory_bytes);
+        let partial_memory = Budget::new(broker.config.listener_limits.partial_bytes_max);
         if let Some(bound) = bound {
             let serving = listener::serve(
                 bound,
@@ -232,6 +234,7 @@ impl Node {
                 broker.config.listener_limits.clone(),
                 ListenerMemory {
                     requests: memory.clone(),
+                    partial: partial_memory.clone(),
                     answers: broker.reads.answers().clone(),
                     answer_frames: broker.answer_frames.clone(),
                 },
@@ -241,7 +244,7 @@ impl Node {
             );
             spawn.task("listener", Box::pin(serving));
         }
-        Self { broker, service, kafka_address, closing, counters, memory }
+        Self { broker, service, kafka_address, closing, counters, memory, partial_memory }
     }
 
     /// The broker that serves.
@@ -272,6 +275,12 @@ impl Node {
     #[must_use]
     pub fn request_memory(&self) -> &Budget {
         &self.memory
+    }
+
+    /// The memory of requests that were begun and wait for their rest.
+    #[must_use]
+    pub fn partial_request_memory(&self) -> &Budget {
+        &self.partial_memory
     }
 
     /// Stops taking requests, answers those taken in for at most `answering_max`, saves the metadata

@@ -36,6 +36,11 @@ impl ProposalBudget {
         Some(ProposalPermit { budget: Arc::clone(self), bytes })
     }
 
+    /// Bytes of proposals not answered yet, and how many there may be.
+    pub(crate) fn bytes(&self) -> (u64, u64) {
+        (self.bytes.load(Ordering::Acquire), self.bytes_max)
+    }
+
     /// Proposals not answered yet.
     pub(crate) fn count(&self) -> u64 {
         self.count.load(Ordering::Acquire)
@@ -59,9 +64,10 @@ mod tests {
         let first = budget.take(60).unwrap();
         assert!(budget.take(60).is_none(), "bytes");
         let _second = budget.take(40).unwrap();
+        assert_eq!(budget.bytes(), (100, 100));
         assert!(budget.take(0).is_none(), "count");
         drop(first);
         assert!(budget.take(60).is_some());
-        assert_eq!(budget.count(), 1);
+        assert_eq!((budget.count(), budget.bytes()), (1, (40, 100)));
     }
 }

@@ -1,5 +1,7 @@
 //! What can go wrong, and what the caller may do about it.
 
+use std::path::Path;
+
 use tidemill_appendfile::DiskError;
 use tidemill_base::ErrorKind;
 
@@ -44,6 +46,15 @@ pub struct StoreError {
     pub reason: String,
     /// What the caller may do.
     pub kind: ErrorKind,
+}
+
+impl StoreError {
+    /// The same, naming the file in which it happened.
+    #[must_use]
+    pub(crate) fn in_file(mut self, path: &Path) -> Self {
+        self.reason = format!("{}: {}", path.display(), self.reason);
+        self
+    }
 }
 
 /// Why a proposal has no outcome.

@@ -43,6 +43,19 @@ impl Future for Proposed {
     }
 }
 
+/// What a member holds of its memory budgets, in bytes, and what each allows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RaftMemory {
+    /// Proposals that are not answered yet.
+    pub proposal_bytes: u64,
+    /// [`crate::RaftOptions::proposal_bytes_pending_max`].
+    pub proposal_bytes_max: u64,
+    /// Commands applied whose changes are not saved, which is about what the changes take.
+    pub unsaved_bytes: u64,
+    /// [`crate::RaftOptions::state_save_bytes`]: from here on a save is begun at once.
+    pub unsaved_bytes_max: u64,
+}
+
 impl MetadataHandle {
     pub(crate) fn new(
         shared: Arc<Shared>,
@@ -140,6 +153,18 @@ impl MetadataHandle {
     #[must_use]
     pub fn watchers(&self) -> usize {
         self.shared.hub.len()
+    }
+
+    /// What is held of the memory budgets.
+    #[must_use]
+    pub fn memory(&self) -> RaftMemory {
+        let (proposal_bytes, proposal_bytes_max) = self.shared.budget.bytes();
+        RaftMemory {
+            proposal_bytes,
+            proposal_bytes_max,
+            unsaved_bytes: self.shared.unsaved_bytes(),
+            unsaved_bytes_max: self.shared.state_save_bytes,
+        }
     }
 
     /// The counters.

@@ -27,7 +27,7 @@ pub(crate) mod snapshot;
 pub mod watch;
 
 pub use error::{OpenError, ProposeError, StoreError};
-pub use handle::{MetadataHandle, Proposed};
+pub use handle::{MetadataHandle, Proposed, RaftMemory};
 pub use metrics::RaftMetrics;
 pub use node::{NewCluster, Ports, open};
 pub use options::{LogOptions, RaftOptions};

@@ -131,6 +131,54 @@ fn health_and_readiness_are_told() {
 }
 
 #[test]
+fn what_has_come_of_a_request_is_told_as_memory_held() {
+    let server = Server::start();
+    let held = || {
+        let metrics = server.get("/metrics");
+        let line = "tidemill_memory_bytes{budget=\"partial_request\"} ";
+        let told = metrics.lines().find_map(|told| told.strip_prefix(line)).unwrap();
+        told.parse::<u64>().unwrap()
+    };
+    assert_eq!(held(), 0);
+    let mut client = TcpStream::connect(&server.kafka).unwrap();
+    let mut begun = 50_000u32.to_be_bytes().to_vec();
+    begun.resize(20_000, 0);
+    client.write_all(&begun).unwrap();
+    assert!(becomes(|| held() >= 10_000), "{} bytes are told", held());
+    drop(client);
+    assert!(becomes(|| held() == 0), "{} bytes are told", held());
+}
+
+/// Whether it is so within a while.
+fn becomes(mut so: impl FnMut() -> bool) -> bool {
+    (0..500).any(|_| {
+        let is_so = so();
+        if !is_so {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        is_so
+    })
+}
+
+#[test]
+fn a_damaged_saved_state_is_told_with_what_to_do() {
+    let server = Server::start();
+    server.ok(&["topic", "create", "t"]);
+    let (_, folder) = server.end(false);
+    let state = folder.path().join("meta/state.redb");
+    std::fs::write(&state, "not a database").unwrap();
+    let refused = Command::new(PROGRAM)
+        .args(["dev", "--kafka", "127.0.0.1:0", "--http", "127.0.0.1:0", "--data"])
+        .arg(folder.path())
+        .output()
+        .unwrap();
+    assert_eq!(refused.status.code(), Some(1));
+    let said = String::from_utf8(refused.stderr).unwrap();
+    assert!(said.contains("state.redb") && said.contains("hint: nothing was changed"), "{said}");
+    assert_eq!(std::fs::read(&state).unwrap(), b"not a database");
+}
+
+#[test]
 fn exit_codes_tell_what_kind_of_failure_it_is() {
     let server = Server::start();
     let code = |arguments: &[&str]| server.run(arguments).status.code();

@@ -420,6 +420,7 @@ impl Member {
     async fn saved(&mut self, saved: Option<u64>) {
         self.saves.under_way = false;
         if let Some(index) = saved {
+            metrics::set(&self.shared.saved_bytes, self.saves.begun_bytes);
             let base = self.log.truncate_front(index).await;
             self.raft.mut_store().truncate_front(base.min(self.applied));
         }

@@ -31,6 +31,10 @@ pub(crate) struct Shared {
     pub(crate) saves_held_back: AtomicBool,
     /// Bytes of commands applied, replay included.
     pub(crate) applied_bytes: AtomicU64,
+    /// Those of them whose changes are saved.
+    pub(crate) saved_bytes: AtomicU64,
+    /// From how many bytes on that are not saved a save is begun at once.
+    pub(crate) state_save_bytes: u64,
     clock: Mutex<LeaderClock>,
     wall: SharedClock,
     began: Instant,
@@ -59,6 +63,8 @@ impl Shared {
             leads_alone: AtomicBool::new(false),
             saves_held_back: AtomicBool::new(options.state_saves_held_back),
             applied_bytes: AtomicU64::new(0),
+            saved_bytes: AtomicU64::new(0),
+            state_save_bytes: options.state_save_bytes,
             clock: Mutex::new(clock),
             wall,
             began: Instant::now(),
@@ -82,6 +88,12 @@ impl Shared {
     pub(crate) fn time_stands_still(&self) -> bool {
         self.stamp();
         self.metrics.time_stands_still.load(Ordering::Relaxed) != 0
+    }
+
+    /// Bytes of applied commands whose changes are not saved.
+    pub(crate) fn unsaved_bytes(&self) -> u64 {
+        let saved = self.saved_bytes.load(Ordering::Relaxed);
+        self.applied_bytes.load(Ordering::Relaxed).saturating_sub(saved)
     }
 
     /// Asks the loop to end.

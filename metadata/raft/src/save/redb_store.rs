@@ -3,10 +3,12 @@
 //! The file is `meta/state.redb` in the data directory, an install goes to `meta/state.redb.new`.
 //! Commits use redb's two-phase mode with "quick repair", so that opening after a crash costs
 //! nothing that grows with the state. After an error the file is opened anew: redb refuses further
-//! work on a database that met an I/O error.
+//! work on a database that met an I/O error. A file that is not what redb wrote is `Corrupt`, also
+//! where redb panics over it: it trusts pages more than it should.
 
 use std::fs;
 use std::ops::Bound;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -73,7 +75,9 @@ impl Shared {
         if let Some(directory) = self.path.parent() {
             fs::create_dir_all(directory).map_err(|error| failed("create directory", error))?;
         }
-        let opened = Arc::new(open(&self.path)?);
+        let opened = unless_it_panics("open", || open(&self.path))
+            .map_err(|error| error.in_file(&self.path))?;
+        let opened = Arc::new(opened);
         *database = Some(Arc::clone(&opened));
         Ok(opened)
     }
@@ -84,7 +88,8 @@ impl Shared {
         work: impl FnOnce(&Database) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let database = self.database()?;
-        let result = work(&database);
+        let result = unless_it_panics("read or write", || work(&database))
+            .map_err(|error| error.in_file(&self.path));
         if result.is_err() {
             *self.database.lock() = None;
         }
@@ -109,7 +114,8 @@ impl Shared {
         self.run(|database| {
             let transaction = database.begin_read().map_err(|error| failed("load", error))?;
             let Some(position) = read_position(&transaction)? else { return Ok(None) };
-            let snapshot = RedbSnapshot { transaction, position, after: None };
+            let path = self.path.clone();
+            let snapshot = RedbSnapshot { path, transaction, position, after: None };
             Ok(Some(Box::new(snapshot) as Box<dyn SavedSnapshot>))
         })
     }
@@ -164,6 +170,7 @@ impl StateStore for RedbStore {
 }
 
 struct RedbSnapshot {
+    path: PathBuf,
     transaction: ReadTransaction,
     position: SavedPosition,
     after: Option<Vec<u8>>,
@@ -205,7 +212,10 @@ impl SavedSnapshot for RedbSnapshot {
     }
 
     fn next_chunk(&mut self, bytes: usize) -> BoxFuture<'_, Result<Vec<SavedRecord>, StoreError>> {
-        Box::pin(async move { self.read_chunk(bytes) })
+        Box::pin(async move {
+            unless_it_panics("load", || self.read_chunk(bytes))
+                .map_err(|error| error.in_file(&self.path))
+        })
     }
 }
 
@@ -297,10 +307,30 @@ fn remove_if_there(path: &Path) -> Result<(), StoreError> {
     }
 }
 
+/// Whether an I/O error tells of bytes that are not there or not redb's, and not of the disk.
+fn is_damage(kind: std::io::ErrorKind) -> bool {
+    matches!(kind, std::io::ErrorKind::InvalidData | std::io::ErrorKind::UnexpectedEof)
+}
+
+/// Runs `work`. Over pages that are damaged redb panics here and there; nothing of ours is changed by
+/// then, and the database is not used again.
+fn unless_it_panics<T>(
+    operation: &'static str,
+    work: impl FnOnce() -> Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+        let reason = "its pages contradict each other".to_owned();
+        Err(StoreError { operation, reason, kind: ErrorKind::Corrupt })
+    })
+}
+
 fn failed(operation: &'static str, error: impl Into<redb::Error>) -> StoreError {
     let error = error.into();
     let kind = match &error {
-        redb::Error::Corrupted(_) => ErrorKind::Corrupt,
+        redb::Error::Corrupted(_)
+        | redb::Error::UpgradeRequired(_)
+        | redb::Error::TableTypeMismatch { .. } => ErrorKind::Corrupt,
+        redb::Error::Io(error) if is_damage(error.kind()) => ErrorKind::Corrupt,
         redb::Error::DatabaseAlreadyOpen => ErrorKind::Denied,
         _ => ErrorKind::Retry,
     };

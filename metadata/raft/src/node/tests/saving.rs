@@ -51,12 +51,18 @@ async fn saves_held_back_leave_everything_to_the_log() {
     let life = with_topics(&world, 1..=100).await;
     tokio::time::sleep(Duration::from_secs(60)).await;
     assert_eq!(world.store.saves(), 0);
+    let memory = life.handle.memory();
+    assert!(memory.unsaved_bytes > 100 * 10, "{memory:?}");
+    assert_eq!(memory.unsaved_bytes_max, world.options.state_save_bytes);
     world.crash(Some(life), None).await;
     let life = world.open().await.unwrap();
     assert_eq!(life.handle.with_state(topics_applied), 100);
+    assert!(life.handle.memory().unsaved_bytes > 100 * 10, "what is replayed is not saved");
     life.handle.hold_back_saves(false);
     tokio::time::sleep(Duration::from_secs(5)).await;
     assert_eq!(world.store.saves(), 1);
+    let memory = life.handle.memory();
+    assert_eq!((memory.unsaved_bytes, memory.proposal_bytes), (0, 0), "{memory:?}");
 }
 
 #[tokio::test(start_paused = true)]

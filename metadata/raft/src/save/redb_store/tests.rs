@@ -76,3 +76,65 @@ async fn a_file_that_is_no_database_is_an_error() {
     fs::write(directory.path().join("meta/state.redb"), b"something else").unwrap();
     assert!(RedbStore::new(directory.path()).position().await.is_err());
 }
+
+/// A saved state of some pages, its file and its bytes.
+async fn saved(folder: &Path) -> (PathBuf, Vec<u8>) {
+    let store = RedbStore::new(folder);
+    let value = "v".repeat(500);
+    for index in 1..=20u64 {
+        let keys: Vec<String> = (0..20).map(|at| format!("{index}-{at}")).collect();
+        let puts: Vec<(&str, &str)> = keys.iter().map(|key| (&key[..], &value[..])).collect();
+        store.save(&position(index), &set(index, &puts, &[])).await.unwrap();
+    }
+    let path = folder.join("meta/state.redb");
+    let bytes = fs::read(&path).unwrap();
+    (path, bytes)
+}
+
+async fn load_all(folder: &Path) -> Result<usize, StoreError> {
+    let store = RedbStore::new(folder);
+    let Some(mut snapshot) = store.snapshot().await? else { return Ok(0) };
+    let mut records = 0;
+    loop {
+        match snapshot.next_chunk(4096).await?.len() {
+            0 => return Ok(records),
+            more => records += more,
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_is_not_redbs_or_cut_is_corrupt_and_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, bytes) = saved(folder.path()).await;
+    assert_eq!(load_all(folder.path()).await.unwrap(), 400);
+    let mut headless = bytes.clone();
+    headless[..64].fill(0x5A);
+    let foreign = b"this is no database".repeat(500);
+    for (what, damaged) in [
+        ("garbage", foreign),
+        ("a damaged head", headless),
+        ("half of it", bytes[..bytes.len() / 2].to_vec()),
+        ("one page of it", bytes[..4096].to_vec()),
+    ] {
+        fs::write(&path, &damaged).unwrap();
+        let error = load_all(folder.path()).await.unwrap_err();
+        assert_eq!(error.kind, ErrorKind::Corrupt, "{what}: {error}");
+        assert!(error.to_string().contains("state.redb"), "{what}: {error}");
+        assert_eq!(fs::read(&path).unwrap().len(), damaged.len(), "{what}: it is left as it was");
+    }
+}
+
+#[tokio::test]
+async fn damaged_pages_are_an_error_or_records_but_never_a_panic() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, bytes) = saved(folder.path()).await;
+    for at in (0..bytes.len() - 64).step_by(4096 + 512) {
+        let mut damaged = bytes.clone();
+        damaged[at..at + 64].fill(0xFF);
+        fs::write(&path, &damaged).unwrap();
+        if let Err(error) = load_all(folder.path()).await {
+            assert_eq!(error.kind, ErrorKind::Corrupt, "at {at}: {error}");
+        }
+    }
+}
