@@ -8,10 +8,9 @@ use clap::Args;
 use crate::batch::Batch;
 use crate::clock::{SECOND_NS, wall_ms};
 use crate::compare::case::Scenario;
-use crate::compare::load_cases::{Volumes, open_loop, run_scenario};
+use crate::compare::load_cases::{Volumes, closed_loop, open_loop, run_scenario};
 use crate::compare::session::tell_load;
 use crate::driver::load::{Load, Timing};
-use crate::driver::run::run;
 use crate::pin::{pin_to, raise_open_files};
 use crate::wire::admin::Admin;
 
@@ -33,7 +32,7 @@ pub struct LoadOptions {
     /// KiB of records in a batch.
     #[arg(long, default_value_t = 16, value_name = "KIB")]
     batch_kib: usize,
-    /// For `produce`: MB/s by schedule, instead of as fast as it goes.
+    /// For `produce` and `both`: MB/s by schedule, instead of as fast as it goes.
     #[arg(long, value_name = "MB")]
     rate_mb_s: Option<u64>,
     /// Warm-up, in seconds.
@@ -72,12 +71,9 @@ pub fn load(options: &LoadOptions) -> anyhow::Result<String> {
     };
     let bytes = options.backlog_mb * 1_000_000;
     let volumes = Volumes { consume_bytes: bytes, backlog_bytes: bytes };
-    let report = match options.rate_mb_s {
-        Some(rate) if options.scenario == Scenario::Produce => {
-            run(&Load { produce: Some(open_loop(rate * 1_000_000)), ..load })?
-        }
-        _ => run_scenario(options.scenario, load, volumes)?.0,
-    };
+    let rate = options.rate_mb_s.map(|rate| open_loop(rate.saturating_mul(1_000_000)));
+    let producers = rate.unwrap_or_else(closed_loop);
+    let (report, _) = run_scenario(options.scenario, load, volumes, producers)?;
     tell_load(&report);
     Ok(serde_json::to_string_pretty(&report)? + "\n")
 }

@@ -56,23 +56,26 @@ pub fn measure(
 ) -> anyhow::Result<(LoadReport, BTreeMap<String, f64>)> {
     let broker = stage.fresh_with_topic(kind, case.partitions)?;
     let load = load_of(&broker, case, stage.options.timing())?;
-    let measured = run_scenario(case.scenario, load, stage.options.volumes());
+    let (volumes, producers) = (stage.options.volumes(), stage.options.produce_load());
+    let measured = run_scenario(case.scenario, load, volumes, producers);
     let measured = measured.with_context(|| format!("{case:?} on {}", kind.name()))?;
     broker.discard()?;
     Ok(measured)
 }
 
-/// Runs a scenario on a topic without records; `load` says where and how long.
+/// Runs a scenario on a topic without records; `load` says where and how long, `producers` what is
+/// produced where nothing else is the point.
 pub fn run_scenario(
     scenario: Scenario,
     load: Load,
     volumes: Volumes,
+    producers: ProduceLoad,
 ) -> anyhow::Result<(LoadReport, BTreeMap<String, f64>)> {
     let mut figures = BTreeMap::new();
     let report = match scenario {
-        Scenario::Produce => run(&Load { produce: Some(closed_loop()), ..load }),
+        Scenario::Produce => run(&Load { produce: Some(producers), ..load }),
         Scenario::Both => {
-            let produce = ProduceLoad { lag_bytes_max: Some(LAG_BYTES_MAX), ..closed_loop() };
+            let produce = ProduceLoad { lag_bytes_max: Some(LAG_BYTES_MAX), ..producers };
             run(&Load { produce: Some(produce), tail: Some(tail_from(Vec::new())), ..load })
         }
         Scenario::Consume => {

@@ -6,8 +6,8 @@ use clap::Args;
 
 use crate::clock::{SECOND_NS, saturating_ns};
 use crate::compare::case::{Case, Scenario};
-use crate::compare::load_cases::Volumes;
-use crate::driver::load::Timing;
+use crate::compare::load_cases::{Volumes, closed_loop, open_loop};
+use crate::driver::load::{ProduceLoad, Timing};
 use crate::peers::BrokerKind;
 use crate::peers::tidemill::{self, Tidemill};
 
@@ -59,6 +59,10 @@ pub struct Options {
     /// Where results go; by default bench/results/TIME.json.
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+    /// `produce` and `both` by a schedule of so many MB/s instead of as fast as they go, so that a long
+    /// run fits on the disk.
+    #[arg(long, value_name = "MB")]
+    pub rate_mb_s: Option<u64>,
     /// Let both brokers delete what is older than the newest GIB of the topic, looking every few
     /// seconds, so that a long closed loop fits on the disk. Shipped settings look every five minutes.
     #[arg(long, value_name = "GIB")]
@@ -125,6 +129,12 @@ impl Options {
         let kafka = (!self.no_kafka).then_some(BrokerKind::Kafka);
         let tidemill = self.tidemill.as_ref().map(|_| BrokerKind::Tidemill);
         kafka.into_iter().chain(tidemill).collect()
+    }
+
+    /// What `produce` and `both` produce.
+    #[must_use]
+    pub fn produce_load(&self) -> ProduceLoad {
+        self.rate_mb_s.map_or_else(closed_loop, |rate| open_loop(rate.saturating_mul(1_000_000)))
     }
 
     /// What a partition of `partitions` keeps, in bytes, if not all.

@@ -154,7 +154,8 @@ fn cannot_start(error: &tidemill_broker_server::node::StartError, data: &Path) -
         StartError::Metadata(error) if error.kind() == ErrorKind::Corrupt => failure.hint(
             "nothing was changed. Look whether all of the folder is there (meta/ may be a volume that is \
              not mounted), and copy it before you try anything. Without meta/ nobody knows what the \
-             files in log/ hold; restore it from a copy",
+             files in log/ hold; restore it from a copy. docs/operations.md says what may be done, message by \
+             message",
         ),
         StartError::Metadata(_) | StartError::Register(_) => failure,
     }
