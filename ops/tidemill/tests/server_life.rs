@@ -7,6 +7,7 @@ mod support;
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use rustix::process::Signal;
@@ -43,14 +44,19 @@ fn what_was_acknowledged_is_there_after_a_kill() {
 #[test]
 fn a_folder_that_is_in_use_is_refused() {
     let server = Server::start();
-    let second = Command::new(PROGRAM)
+    let said = refused_over(server.data.path());
+    assert!(said.contains("is in use by process") && said.contains("hint:"), "{said}");
+}
+
+/// What a server says that does not start over a folder.
+fn refused_over(folder: &Path) -> String {
+    let refused = Command::new(PROGRAM)
         .args(["dev", "--kafka", "127.0.0.1:0", "--http", "127.0.0.1:0", "--data"])
-        .arg(server.data.path())
+        .arg(folder)
         .output()
         .unwrap();
-    assert_eq!(second.status.code(), Some(1));
-    let said = String::from_utf8(second.stderr).unwrap();
-    assert!(said.contains("is in use by process") && said.contains("hint:"), "{said}");
+    assert_eq!(refused.status.code(), Some(1));
+    String::from_utf8(refused.stderr).unwrap()
 }
 
 #[test]
@@ -61,13 +67,7 @@ fn a_folder_whose_metadata_is_lost_is_refused_and_its_records_stay() {
     let (_, folder) = server.end(true);
     let moved = folder.path().join("elsewhere");
     std::fs::rename(folder.path().join("meta"), &moved).unwrap();
-    let started = Command::new(PROGRAM)
-        .args(["dev", "--kafka", "127.0.0.1:0", "--http", "127.0.0.1:0", "--data"])
-        .arg(folder.path())
-        .output()
-        .unwrap();
-    assert_eq!(started.status.code(), Some(1));
-    let said = String::from_utf8(started.stderr).unwrap();
+    let said = refused_over(folder.path());
     assert!(said.contains("metadata log is missing") && said.contains("hint:"), "{said}");
     std::fs::remove_dir_all(folder.path().join("meta")).unwrap();
     std::fs::rename(&moved, folder.path().join("meta")).unwrap();
@@ -133,12 +133,7 @@ fn health_and_readiness_are_told() {
 #[test]
 fn what_has_come_of_a_request_is_told_as_memory_held() {
     let server = Server::start();
-    let held = || {
-        let metrics = server.get("/metrics");
-        let line = "tidemill_memory_bytes{budget=\"partial_request\"} ";
-        let told = metrics.lines().find_map(|told| told.strip_prefix(line)).unwrap();
-        told.parse::<u64>().unwrap()
-    };
+    let held = || memory_held(&server, "partial_request");
     assert_eq!(held(), 0);
     let mut client = TcpStream::connect(&server.kafka).unwrap();
     let mut begun = 50_000u32.to_be_bytes().to_vec();
@@ -147,6 +142,27 @@ fn what_has_come_of_a_request_is_told_as_memory_held() {
     assert!(becomes(|| held() >= 10_000), "{} bytes are told", held());
     drop(client);
     assert!(becomes(|| held() == 0), "{} bytes are told", held());
+}
+
+#[test]
+fn metadata_that_is_not_saved_is_told_as_memory_held() {
+    let server = Server::start();
+    let mut topics = 0;
+    // A save may come in between, so more than one try is allowed.
+    assert!(becomes(|| {
+        topics += 1;
+        server.ok(&["topic", "create", &format!("t{topics}")]);
+        memory_held(&server, "metadata_state_save") > 0
+    }));
+    assert!(becomes(|| memory_held(&server, "metadata_state_save") == 0));
+}
+
+/// What is held of a budget, as the server tells.
+fn memory_held(server: &Server, budget: &str) -> u64 {
+    let metrics = server.get("/metrics");
+    let line = format!("tidemill_memory_bytes{{budget=\"{budget}\"}} ");
+    let told = metrics.lines().find_map(|told| told.strip_prefix(&line)).unwrap();
+    told.parse().unwrap()
 }
 
 /// Whether it is so within a while.
@@ -167,13 +183,7 @@ fn a_damaged_saved_state_is_told_with_what_to_do() {
     let (_, folder) = server.end(false);
     let state = folder.path().join("meta/state.redb");
     std::fs::write(&state, "not a database").unwrap();
-    let refused = Command::new(PROGRAM)
-        .args(["dev", "--kafka", "127.0.0.1:0", "--http", "127.0.0.1:0", "--data"])
-        .arg(folder.path())
-        .output()
-        .unwrap();
-    assert_eq!(refused.status.code(), Some(1));
-    let said = String::from_utf8(refused.stderr).unwrap();
+    let said = refused_over(folder.path());
     assert!(said.contains("state.redb") && said.contains("hint: nothing was changed"), "{said}");
     assert_eq!(std::fs::read(&state).unwrap(), b"not a database");
 }
